@@ -1,1 +1,24 @@
-//! (being written)
+//! The dataplane configuration: its model, its reader, and the questions asked of it.
+//!
+//! **What it is.** A pure library that turns configuration text (YAML or JSON, schema `v1` or `v1alpha1`) into a
+//! validated, defaulted and normalised [`Config`], says everything that is wrong with the text and where
+//! ([`Problem`]), tells what changed between two configs ([`diff::Changes`]), and compiles the routes of a listener
+//! into a lookup that decides which peers a client may reach ([`admission::Admission`]).
+//!
+//! **What it is not.** It opens no file and no socket and reads no environment: the environment is an argument.
+//! It does not judge whether a certificate is usable, which takes a TLS library, nor does it resolve names.
+//!
+//! Start at [`parse`], [`Config`] and [`admission::Admission`].
+
+#![forbid(unsafe_code)]
+
+pub mod admission;
+mod model;
+mod problem;
+
+pub use model::{
+    Admin, ApiVersion, Auth, AuthMethod, Cluster, ClusterKind, Config, DnsEndpoint, Endpoint,
+    HttpEndpoint, HttpHost, License, Listener, OffloadEngine, PeerTransport, Pem, PortRange,
+    Protocol, RelayAddresses, SecretPem, defaults,
+};
+pub use problem::{Problem, Severity};
