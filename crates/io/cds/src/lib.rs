@@ -1,1 +1,37 @@
-//! (being written)
+//! Where a dataplane gets its configuration from, and how it hears of changes.
+//!
+//! **What it is.** The client side of config origins: a file, or a config discovery service (CDS) spoken to over
+//! HTTP and WebSocket, in the clear or over TLS. Texts are read, parsed and validated here, so that only usable
+//! configurations come out; what is wrong with the others is logged with its place.
+//!
+//! **What it is not.** It applies no configuration and keeps none but the last good one (optionally on disk). Losing
+//! an origin never takes a configuration back.
+//!
+//! The central types are [`Origin`] (where), [`load_once`] and [`watch`] (how), and [`Update`] (what comes out).
+
+#![forbid(unsafe_code)]
+
+mod backoff;
+mod cache;
+mod connect;
+mod error;
+mod file;
+mod file_watch;
+mod id;
+mod interpret;
+mod load;
+mod options;
+mod origin;
+mod outbox;
+mod rest;
+mod session;
+mod subscription;
+
+pub use backoff::Backoff;
+pub use cache::ConfigCache;
+pub use error::LoadError;
+pub use id::{ConfigId, default_id, hostname};
+pub use load::{Update, fetch, load_once, watch};
+pub use options::{Env, Judge, Options, Timing, process_env};
+pub use origin::{CdsServer, DEFAULT_CDS_PORT, Origin, OriginError};
+pub use outbox::Provenance;
