@@ -1,0 +1,70 @@
+use std::fmt::Write;
+
+use super::{Family, Kind, Label, names};
+
+/// The reference page of all metrics, in Markdown, from the one table of names.
+pub fn reference() -> String {
+    let mut page = String::from(INTRODUCTION);
+    for section in names::ALL {
+        let _ = writeln!(page, "\n## {}\n", section.title);
+        let _ = writeln!(
+            page,
+            "| name | type | labels | meaning |\n| --- | --- | --- | --- |"
+        );
+        for family in section.families {
+            let labels: Vec<_> = family
+                .labels
+                .iter()
+                .map(|label| format!("`{}`", label.name))
+                .collect();
+            let _ = writeln!(
+                page,
+                "| `{}` | {} | {} | {} |",
+                family.name,
+                family.kind.as_str(),
+                labels.join(", "),
+                family.help
+            );
+        }
+        for family in section.families {
+            write_values(&mut page, family);
+        }
+    }
+    page
+}
+
+fn write_values(page: &mut String, family: &Family) {
+    if family.kind == Kind::Histogram {
+        let bounds: Vec<_> = family.buckets.iter().map(f64::to_string).collect();
+        let _ = writeln!(
+            page,
+            "\nBuckets of `{}`: {}.",
+            family.name,
+            bounds.join(", ")
+        );
+    }
+    let described = |label: &&Label| label.values.iter().any(|(_, meaning)| !meaning.is_empty());
+    for label in family.labels.iter().filter(described) {
+        let _ = writeln!(
+            page,
+            "\n`{}` of `{}`:\n\n| value | meaning |\n| --- | --- |",
+            label.name, family.name
+        );
+        for (value, meaning) in label.values {
+            let _ = writeln!(page, "| `{value}` | {meaning} |");
+        }
+    }
+}
+
+const INTRODUCTION: &str = "\
+# Metrics
+
+<!-- Generated from crates/io/telemetry/src/metrics/names.rs: `UPDATE=1 cargo test -p stunner-telemetry`. -->
+
+`stunnerd` serves these in the Prometheus text format 0.0.4 at `admin.metrics_endpoint` of its configuration
+(`http://:8080/metrics`, say; empty means off). A series appears when its listener, cluster or label value is first
+known, starts at 0, and stays for the life of the process. Counters never go down and gauges never below zero.
+
+All `stunner_*` series also carry `otel_scope_name=\"stunner\"`, `otel_scope_schema_url=\"\"` and
+`otel_scope_version=\"\"`, so that dashboards made for the original system select them unchanged.
+";
