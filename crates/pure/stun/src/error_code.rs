@@ -40,10 +40,12 @@ pub const fn reason(code: u16) -> &'static str {
         ALLOCATION_QUOTA_REACHED => "Allocation Quota Reached",
         SERVER_ERROR => "Server Error",
         INSUFFICIENT_CAPACITY => "Insufficient Capacity",
-        300..=399 => "Redirect",
-        400..=499 => "Client Error",
-        500..=599 => "Server Error",
-        _ => "Global Error",
+        _ => match code / 100 {
+            3 => "Redirect",
+            4 => "Client Error",
+            5 => "Server Error",
+            _ => "Global Error",
+        },
     }
 }
 
