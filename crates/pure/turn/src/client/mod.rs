@@ -364,15 +364,18 @@ impl Client {
     /// Retransmits, refreshes and gives up as the time demands. What came of it is in
     /// [`Client::poll_transmit`] and [`Client::poll_event`].
     pub fn on_timeout(&mut self, now: u64) {
+        if self
+            .allocation
+            .as_ref()
+            .is_some_and(|allocation| allocation.expires_at <= now)
+        {
+            self.lose_allocation();
+            self.events.push_back(Event::AllocationLost);
+        }
         self.run_transactions(now);
         let Some(allocation) = &mut self.allocation else {
             return;
         };
-        if allocation.expires_at <= now {
-            self.lose_allocation();
-            self.events.push_back(Event::AllocationLost);
-            return;
-        }
         if allocation.refresh_at.is_some_and(|at| at <= now) {
             allocation.refresh_at = None;
             let lifetime = allocation.wanted_lifetime;
