@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,39 +9,32 @@ use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use super::limit::Limiter;
 use super::line::{self, Head};
 use super::scope::{CodeScope, Scope};
 use super::writer::Queue;
-use super::{Format, Limits, LogSpec};
+use super::{Format, LogSpec};
 
 /// Turns events into log lines.
 pub struct LogLayer {
     format: Format,
     spec: Arc<ArcSwap<LogSpec>>,
-    limiter: Arc<Limiter>,
     queue: Queue,
 }
 
 impl LogLayer {
-    pub(super) fn new(
-        format: Format,
-        spec: Arc<ArcSwap<LogSpec>>,
-        limits: Limits,
-        queue: Queue,
-    ) -> Self {
-        let limiter = Arc::new(Limiter::new(limits));
-        queue.watch(&limiter);
+    pub(super) fn new(format: Format, spec: Arc<ArcSwap<LogSpec>>, queue: Queue) -> Self {
         LogLayer {
             format,
             spec,
-            limiter,
             queue,
         }
     }
 
     /// Whether events of this call site can be shown under the present spec, whatever their scope turns out to be.
-    fn wants(&self, metadata: &'static Metadata<'static>) -> bool {
+    fn wants(&self, metadata: &Metadata<'_>) -> bool {
+        if !metadata.is_event() {
+            return false;
+        }
         let spec = self.spec.load();
         let level = if metadata.fields().field("scope").is_some() {
             spec.most_detailed()
@@ -56,11 +48,15 @@ impl LogLayer {
 impl<S: Subscriber> Layer<S> for LogLayer {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
         // The answer is cached per call site until the spec changes, so a silent event costs one load.
-        if metadata.is_event() && self.wants(metadata) {
+        if self.wants(metadata) {
             Interest::always()
         } else {
             Interest::never()
         }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        self.wants(metadata)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -71,7 +67,7 @@ impl<S: Subscriber> Layer<S> for LogLayer {
         let metadata = event.metadata();
         let scope = scope_of(event);
         if !scope.level(&self.spec.load()).shows(metadata.level())
-            || !self.limiter.admit(metadata, scope.name())
+            || !self.queue.limiter().admit(metadata, scope.name())
         {
             return;
         }
@@ -89,16 +85,15 @@ impl fmt::Debug for LogLayer {
     }
 }
 
-fn scope_of(event: &Event<'_>) -> Scope {
+fn scope_of<'a>(event: &Event<'a>) -> Scope<'a> {
     let metadata = event.metadata();
     let mut found = ScopeField(None);
     if metadata.fields().field("scope").is_some() {
         event.record(&mut found);
     }
-    found.0.map_or_else(
-        || Scope::Code(CodeScope::of(metadata)),
-        |name| Scope::Named(Cow::Owned(name)),
-    )
+    found
+        .0
+        .map_or_else(|| Scope::Code(CodeScope::of(metadata)), Scope::Named)
 }
 
 struct ScopeField(Option<String>);

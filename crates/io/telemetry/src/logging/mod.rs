@@ -73,9 +73,9 @@ pub fn layer(
     limits: Limits,
     output: impl Write + Send + 'static,
 ) -> (LogLayer, LogHandle) {
-    let queue = Queue::start(format, output);
+    let queue = Queue::start(format, limits, output);
     let spec = Arc::new(ArcSwap::from_pointee(LogSpec::parse(spec).0));
-    let layer = LogLayer::new(format, Arc::clone(&spec), limits, queue.clone());
+    let layer = LogLayer::new(format, Arc::clone(&spec), queue.clone());
     (layer, LogHandle { spec, queue })
 }
 

@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use super::spec::{LogLevel, LogSpec};
 use tracing::Metadata;
 
@@ -38,19 +36,19 @@ const SCOPE_BY_MODULE: &[(&str, &str)] = &[
 
 /// The scope that an event has by where it stands in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CodeScope {
+pub(super) enum CodeScope<'a> {
     /// One of our crates.
-    Own(&'static str),
+    Own(&'a str),
     /// A library, under its crate's name.
-    Library(&'static str),
+    Library(&'a str),
 }
 
-impl CodeScope {
-    pub(super) fn of(metadata: &Metadata<'static>) -> Self {
+impl<'a> CodeScope<'a> {
+    pub(super) fn of(metadata: &Metadata<'a>) -> Self {
         Self::of_module(metadata.target())
     }
 
-    fn of_module(target: &'static str) -> Self {
+    fn of_module(target: &'a str) -> Self {
         let crate_name = target.split("::").next().unwrap_or(target);
         match SCOPE_BY_MODULE.iter().find(|(name, _)| *name == crate_name) {
             Some((_, scope)) => CodeScope::Own(scope),
@@ -62,7 +60,7 @@ impl CodeScope {
         }
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'a str {
         match self {
             CodeScope::Own(name) | CodeScope::Library(name) => name,
         }
@@ -81,12 +79,12 @@ impl CodeScope {
 
 /// The scope of one event.
 #[derive(Debug)]
-pub(super) enum Scope {
-    Code(CodeScope),
-    Named(Cow<'static, str>),
+pub(super) enum Scope<'a> {
+    Code(CodeScope<'a>),
+    Named(String),
 }
 
-impl Scope {
+impl Scope<'_> {
     pub(super) fn name(&self) -> &str {
         match self {
             Scope::Code(scope) => scope.name(),

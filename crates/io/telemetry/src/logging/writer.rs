@@ -1,15 +1,15 @@
 use std::fmt;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tracing::Level;
 
 use super::Format;
-use super::limit::Limiter;
+use super::limit::{Limiter, Limits};
 use super::line::{self, Head};
 
 /// Lines that may wait for the output; some megabytes at the length of a usual line.
@@ -24,10 +24,9 @@ pub(super) struct Queue {
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
 struct Shared {
     lost: AtomicU64,
-    limiter: OnceLock<Weak<Limiter>>,
+    limiter: Limiter,
 }
 
 enum Item {
@@ -37,9 +36,16 @@ enum Item {
 }
 
 impl Queue {
-    pub(super) fn start(format: Format, output: impl Write + Send + 'static) -> Self {
+    pub(super) fn start(
+        format: Format,
+        limits: Limits,
+        output: impl Write + Send + 'static,
+    ) -> Self {
         let (sender, receiver) = mpsc::sync_channel(CAPACITY);
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared {
+            lost: AtomicU64::new(0),
+            limiter: Limiter::new(limits),
+        });
         let writer = Writer {
             format,
             output,
@@ -53,9 +59,9 @@ impl Queue {
         Queue { sender, shared }
     }
 
-    /// Has the writer report what this limiter holds back.
-    pub(super) fn watch(&self, limiter: &Arc<Limiter>) {
-        let _ = self.shared.limiter.set(Arc::downgrade(limiter));
+    /// What it holds back, the writer reports.
+    pub(super) fn limiter(&self) -> &Limiter {
+        &self.shared.limiter
     }
 
     pub(super) fn send(&self, line: String) {
@@ -153,13 +159,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn report(&mut self, batch: &mut String) {
-        let held_back = self
-            .shared
-            .limiter
-            .get()
-            .and_then(Weak::upgrade)
-            .map(|limiter| limiter.take_held_back());
-        for held in held_back.unwrap_or_default() {
+        for held in self.shared.limiter.take_held_back() {
             let head = Head::now(held.metadata, &held.scope);
             let message = format!(
                 "suppressed {} more lines from here: logged too often",

@@ -126,43 +126,46 @@ pub static RELAY_LATENCY: Family = histogram(
 
 pub static AUTH_FAILURES: Family = counter(
     "stunner_auth_failures_total",
-    "Requests whose credentials were refused. The first challenge of every client is not a failure.",
+    "Requests whose credentials were refused.",
     &[Label {
         name: "reason",
         meaning: "why",
         values: &[
             (
-                "unknown_user",
-                "no such user name, or not of an accepted shape",
-            ),
-            (
                 "bad_integrity",
                 "the message integrity does not match: most often a wrong password",
             ),
+            (
+                "bid_down",
+                "the password algorithms are not those offered with the nonce",
+            ),
             ("expired", "an ephemeral credential past its time"),
+            ("incomplete", "user name, realm or nonce is missing"),
             (
                 "lifetime_too_long",
                 "an ephemeral credential further in the future than `--max-ephemeral-lifetime`",
             ),
             (
-                "stale_nonce",
-                "the nonce is too old or was made for another address; the client retries by itself",
-            ),
-            ("wrong_realm", "the realm is not the configured one"),
-            (
-                "wrong_user",
+                "other_user",
                 "another user's credentials on a live allocation",
             ),
             (
-                "malformed",
-                "attributes of the authentication are missing or contradict each other",
+                "stale_nonce",
+                "the nonce is too old or was made for another address; the client retries by itself",
             ),
+            ("turn_off", "authentication type `none`: there is no TURN"),
             (
-                "disabled",
-                "authentication type `none`: allocations are off",
+                "unknown_user",
+                "no such user name, or one that is not of an accepted shape",
             ),
+            ("wrong_realm", "the realm is not the configured one"),
         ],
     }],
+);
+pub static CHALLENGES: Family = counter(
+    "stunner_challenges_total",
+    "Requests without credentials that were answered with a challenge: the normal start of every client.",
+    &[],
 );
 pub static DENIALS: Family = counter(
     "stunner_denials_total",
@@ -203,28 +206,21 @@ pub static DROPPED_PACKETS: Family = counter(
         name: "reason",
         meaning: "why",
         values: &[
-            ("malformed", "neither a STUN message nor channel data"),
-            ("no_allocation", "data from a client that has no allocation"),
             (
-                "no_permission",
-                "data to or from a peer without a permission",
+                "bad_fingerprint",
+                "the FINGERPRINT attribute does not match",
             ),
-            ("no_channel", "channel data for a number that is not bound"),
+            (
+                "connection_limit",
+                "connections of one source beyond `--max-connections-per-source`",
+            ),
             (
                 "denied",
                 "a permission exists, but the current configuration no longer admits the peer",
             ),
             (
-                "too_big",
-                "larger than the transport on the other side carries",
-            ),
-            (
-                "unauth_rate_limit",
-                "unauthenticated requests of one source beyond `--unauth-rate-limit`",
-            ),
-            (
-                "connection_limit",
-                "connections of one source beyond `--max-connections-per-source`",
+                "duplicate",
+                "a repeated request whose first copy is still being worked on",
             ),
             (
                 "handshake_limit",
@@ -234,6 +230,17 @@ pub static DROPPED_PACKETS: Family = counter(
                 "kernel_receive_buffer",
                 "the kernel's receive buffer was full",
             ),
+            ("malformed", "neither a STUN message nor channel data"),
+            ("no_allocation", "data from a client that has no allocation"),
+            ("no_channel", "channel data for a number that is not bound"),
+            (
+                "no_permission",
+                "data to or from a peer without a permission",
+            ),
+            (
+                "rate_limited",
+                "unauthenticated requests of one source beyond `--unauth-rate-limit`",
+            ),
             (
                 "send_buffer",
                 "the socket or stream to the receiver took no more",
@@ -241,6 +248,22 @@ pub static DROPPED_PACKETS: Family = counter(
             (
                 "send_error",
                 "the kernel refused to send: unreachable, not permitted",
+            ),
+            (
+                "too_big",
+                "larger than the transport on the other side carries",
+            ),
+            (
+                "unexpected",
+                "a STUN method or class that clients do not send",
+            ),
+            (
+                "unknown_attribute",
+                "an indication with an attribute that must be understood and is not",
+            ),
+            (
+                "wrong_transport",
+                "data that an allocation of this transport does not take",
             ),
         ],
     }],
@@ -276,19 +299,19 @@ pub static ERRORS: Family = counter(
 );
 pub static REQUESTS: Family = counter(
     "stunner_requests_total",
-    "STUN requests and indications understood, by method, before any check of credentials.",
+    "STUN requests, by method, before any check of credentials.",
     &[Label {
         name: "method",
         meaning: "STUN method",
         values: &[
-            ("binding", ""),
-            ("allocate", ""),
-            ("refresh", ""),
-            ("create_permission", ""),
-            ("channel_bind", ""),
-            ("send", ""),
-            ("connect", ""),
-            ("connection_bind", ""),
+            ("binding", "STUN: what is my address"),
+            ("allocate", "a new allocation"),
+            ("refresh", "keep or end an allocation"),
+            ("create_permission", "admit a peer address"),
+            ("channel_bind", "bind a channel to a peer"),
+            ("connect", "open a TCP connection to a peer (RFC 6062)"),
+            ("connection_bind", "take over a peer connection (RFC 6062)"),
+            ("other", "a method that is not served"),
         ],
     }],
 );
@@ -462,6 +485,7 @@ pub static ALL: &[Section] = &[
         title: "Refusals and losses",
         families: &[
             &AUTH_FAILURES,
+            &CHALLENGES,
             &DENIALS,
             &DROPPED_PACKETS,
             &ERRORS,

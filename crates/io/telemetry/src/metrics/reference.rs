@@ -12,17 +12,13 @@ pub fn reference() -> String {
             "| name | type | labels | meaning |\n| --- | --- | --- | --- |"
         );
         for family in section.families {
-            let labels: Vec<_> = family
-                .labels
-                .iter()
-                .map(|label| format!("`{}`", label.name))
-                .collect();
+            let labels: Vec<_> = family.labels.iter().map(label).collect();
             let _ = writeln!(
                 page,
                 "| `{}` | {} | {} | {} |",
                 family.name,
                 family.kind.as_str(),
-                labels.join(", "),
+                labels.join("; "),
                 family.help
             );
         }
@@ -43,8 +39,11 @@ fn write_values(page: &mut String, family: &Family) {
             bounds.join(", ")
         );
     }
-    let described = |label: &&Label| label.values.iter().any(|(_, meaning)| !meaning.is_empty());
-    for label in family.labels.iter().filter(described) {
+    for label in family
+        .labels
+        .iter()
+        .filter(|label| label.values.len() > INLINE_VALUES)
+    {
         let _ = writeln!(
             page,
             "\n`{}` of `{}`:\n\n| value | meaning |\n| --- | --- |",
@@ -53,6 +52,23 @@ fn write_values(page: &mut String, family: &Family) {
         for (value, meaning) in label.values {
             let _ = writeln!(page, "| `{value}` | {meaning} |");
         }
+    }
+}
+
+/// Labels with more values than this get a table of their own.
+const INLINE_VALUES: usize = 4;
+
+fn label(label: &Label) -> String {
+    let value =
+        |(value, meaning): &(&str, &str)| format!("`{value}` {meaning}").trim_end().to_owned();
+    match label.values {
+        [] => format!("`{}`: {}", label.name, label.meaning),
+        values if values.len() > INLINE_VALUES => format!("`{}`: see below", label.name),
+        values => format!(
+            "`{}`: {}",
+            label.name,
+            values.iter().map(value).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 

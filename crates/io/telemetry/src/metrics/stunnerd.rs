@@ -102,6 +102,7 @@ impl Stunnerd {
                 .writer(shard),
             relay_latency: registry.histogram(&names::RELAY_LATENCY, &[]).writer(shard),
             auth_failures: counter(&names::AUTH_FAILURES),
+            challenges: registry.counter(&names::CHALLENGES, &[]).writer(shard),
             denials: counter(&names::DENIALS),
             dropped_packets: counter(&names::DROPPED_PACKETS),
             errors: counter(&names::ERRORS),
@@ -126,6 +127,8 @@ pub struct ShardMetrics {
     pub allocation_duration: LocalHistogram,
     pub relay_latency: LocalHistogram,
     pub auth_failures: LabelledCounter,
+    /// Requests without credentials that were challenged.
+    pub challenges: LocalCounter,
     pub denials: LabelledCounter,
     pub dropped_packets: LabelledCounter,
     pub errors: LabelledCounter,

@@ -1,0 +1,53 @@
+//! The table of names: in order, in step with the code that counts, and with the reference page.
+
+use std::path::Path;
+
+use stunner_telemetry::metrics::{Family, Kind, names, reference};
+
+fn families() -> impl Iterator<Item = &'static Family> {
+    names::ALL
+        .iter()
+        .flat_map(|section| section.families.iter().copied())
+}
+
+#[test]
+fn names_are_unique_and_follow_the_conventions() {
+    let mut seen = std::collections::BTreeSet::new();
+    for family in families() {
+        assert!(seen.insert(family.name), "{} is there twice", family.name);
+        assert_eq!(
+            family.kind == Kind::Counter,
+            family.name.ends_with("_total"),
+            "{}",
+            family.name
+        );
+        assert_eq!(
+            family.kind == Kind::Histogram,
+            !family.buckets.is_empty(),
+            "{}",
+            family.name
+        );
+        assert!(family.help.ends_with('.'), "help of {}", family.name);
+        assert!(
+            family.labels.is_sorted_by_key(|label| label.name),
+            "labels of {}",
+            family.name
+        );
+        assert!(family.buckets.is_sorted(), "buckets of {}", family.name);
+    }
+}
+
+#[test]
+fn the_reference_page_is_in_step() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference/metrics.md");
+    let page = reference();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder of the page");
+        std::fs::write(&path, &page).expect("the page can be written");
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        stored == page,
+        "docs/reference/metrics.md is behind the table of names\n  hint: UPDATE=1 cargo test -p stunner-telemetry"
+    );
+}
