@@ -1,0 +1,227 @@
+//! Who a user name is, and which key proves it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha1::Sha1;
+use stunner_config::AuthMethod;
+use stunner_stun::{Key, PasswordAlgorithm, userhash};
+use subtle::ConstantTimeEq as _;
+
+use super::AuthFailure;
+
+/// A realm and how its users prove themselves. Immutable; a change of the configuration makes a new one, and live
+/// allocations keep the one they were made with.
+pub struct Credentials {
+    realm: Arc<str>,
+    method: AuthMethod,
+    /// Longest time in seconds that an ephemeral user name may still have to live.
+    max_ephemeral_lifetime: Option<u64>,
+}
+
+impl Credentials {
+    pub fn new(
+        realm: impl Into<Arc<str>>,
+        method: AuthMethod,
+        max_ephemeral_lifetime: Option<u64>,
+    ) -> Self {
+        Credentials {
+            realm: realm.into(),
+            method,
+            max_ephemeral_lifetime,
+        }
+    }
+
+    pub fn realm(&self) -> &Arc<str> {
+        &self.realm
+    }
+
+    pub fn method(&self) -> &AuthMethod {
+        &self.method
+    }
+
+    /// Whether anybody can authenticate at all.
+    pub fn turn_is_on(&self) -> bool {
+        !matches!(self.method, AuthMethod::None)
+    }
+
+    /// Whether a USERHASH can be traced back to a user name: only where the names are known beforehand.
+    pub(super) fn knows_users(&self) -> bool {
+        matches!(self.method, AuthMethod::Static { .. })
+    }
+
+    /// The user name behind a USERHASH (RFC 8489 §9.2.2).
+    pub(super) fn username_of(&self, hash: &[u8; 32], realm: &str) -> Option<&str> {
+        match &self.method {
+            AuthMethod::Static { username, .. } => {
+                let same = userhash(username, realm).ct_eq(hash);
+                bool::from(same).then_some(username)
+            }
+            AuthMethod::Ephemeral { .. } | AuthMethod::None => None,
+        }
+    }
+
+    /// Whether this user may start something new at this time.
+    pub(super) fn check(&self, username: &str, unix: u64) -> Result<(), AuthFailure> {
+        match &self.method {
+            AuthMethod::Static { username: ours, .. } => {
+                if bool::from(ours.as_bytes().ct_eq(username.as_bytes())) {
+                    Ok(())
+                } else {
+                    Err(AuthFailure::UnknownUser)
+                }
+            }
+            AuthMethod::Ephemeral { .. } => {
+                let expiry = ephemeral_expiry(username).ok_or(AuthFailure::UnknownUser)?;
+                let left = i128::from(expiry) - i128::from(unix);
+                match self.max_ephemeral_lifetime {
+                    _ if left < 0 => Err(AuthFailure::Expired),
+                    Some(max) if left > i128::from(max) => Err(AuthFailure::LifetimeTooLong),
+                    _ => Ok(()),
+                }
+            }
+            AuthMethod::None => Err(AuthFailure::TurnOff),
+        }
+    }
+
+    /// The long-term key of a user (RFC 8489 §9.2.2), whether or not the user may still start something new.
+    pub(super) fn key(
+        &self,
+        username: &str,
+        realm: &str,
+        algorithm: PasswordAlgorithm,
+    ) -> Option<Key> {
+        let derived;
+        let password = match &self.method {
+            AuthMethod::Static { password, .. } => password,
+            AuthMethod::Ephemeral { secret } => {
+                derived = ephemeral_password(secret, username);
+                &derived
+            }
+            AuthMethod::None => return None,
+        };
+        Some(match algorithm {
+            PasswordAlgorithm::Md5 => Key::md5(username, realm, password),
+            PasswordAlgorithm::Sha256 => Key::sha256(username, realm, password),
+        })
+    }
+
+    /// The user id that quotas and ownership go by: for the ephemeral form `time:id` the id, else the whole name.
+    pub(super) fn user_id<'u>(&self, username: &'u str) -> &'u str {
+        if !matches!(self.method, AuthMethod::Ephemeral { .. }) {
+            return username;
+        }
+        match username.split_once(':') {
+            Some((time, id)) if !id.contains(':') && time.parse::<i64>().is_ok() => id,
+            _ => username,
+        }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("realm", &self.realm)
+            .field("method", &self.method.as_str())
+            .field("max_ephemeral_lifetime", &self.max_ephemeral_lifetime)
+            .finish_non_exhaustive()
+    }
+}
+
+/// When an ephemeral user name expires, in UNIX seconds: its first part, between colons, that is an integer.
+fn ephemeral_expiry(username: &str) -> Option<i64> {
+    username.split(':').find_map(|part| part.parse().ok())
+}
+
+/// The password of an ephemeral user name: base64 of HMAC-SHA1 over the whole name.
+fn ephemeral_password(secret: &str, username: &str) -> String {
+    let mut mac =
+        Hmac::<Sha1>::new_from_slice(secret.as_bytes()).expect("HMAC takes a key of any length");
+    mac.update(username.as_bytes());
+    STANDARD.encode(mac.finalize().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ephemeral(max: Option<u64>) -> Credentials {
+        let secret = "my-secret".to_owned();
+        Credentials::new("realm", AuthMethod::Ephemeral { secret }, max)
+    }
+
+    #[test]
+    fn the_first_integer_between_colons_is_the_expiry() {
+        assert_eq!(ephemeral_expiry("1000:user"), Some(1000));
+        assert_eq!(ephemeral_expiry("user:1000"), Some(1000));
+        assert_eq!(ephemeral_expiry("1000"), Some(1000));
+        assert_eq!(ephemeral_expiry("user:1000:junk"), Some(1000));
+        assert_eq!(ephemeral_expiry("42:1000"), Some(42));
+        assert_eq!(ephemeral_expiry("user"), None);
+        assert_eq!(ephemeral_expiry(""), None);
+    }
+
+    #[test]
+    fn the_user_id_is_the_second_of_exactly_two_parts_behind_a_time() {
+        let credentials = ephemeral(None);
+        assert_eq!(credentials.user_id("1000:alice"), "alice");
+        assert_eq!(credentials.user_id("alice:1000"), "alice:1000");
+        assert_eq!(credentials.user_id("1000"), "1000");
+        assert_eq!(credentials.user_id("1000:alice:x"), "1000:alice:x");
+    }
+
+    #[test]
+    fn a_static_user_id_is_the_whole_name() {
+        let method = AuthMethod::Static {
+            username: "1000:alice".into(),
+            password: "p".into(),
+        };
+        assert_eq!(
+            Credentials::new("r", method, None).user_id("1000:alice"),
+            "1000:alice"
+        );
+    }
+
+    #[test]
+    fn an_ephemeral_name_lives_through_its_last_second() {
+        let credentials = ephemeral(None);
+        assert_eq!(credentials.check("1000:u", 1000), Ok(()));
+        assert_eq!(credentials.check("1000:u", 1001), Err(AuthFailure::Expired));
+        assert_eq!(credentials.check("u", 0), Err(AuthFailure::UnknownUser));
+        assert_eq!(
+            credentials.check("-5:u", 1000),
+            Err(AuthFailure::Expired),
+            "a negative time is long past"
+        );
+        let far = format!("{}:u", i64::MAX);
+        assert_eq!(credentials.check(&far, 0), Ok(()));
+    }
+
+    #[test]
+    fn a_name_that_lives_too_long_is_refused_where_there_is_a_limit() {
+        let credentials = ephemeral(Some(60));
+        assert_eq!(credentials.check("1060:u", 1000), Ok(()));
+        assert_eq!(
+            credentials.check("1061:u", 1000),
+            Err(AuthFailure::LifetimeTooLong)
+        );
+    }
+
+    #[test]
+    fn the_password_is_what_the_turn_rest_api_describes() {
+        // Computed with: printf 1000:user | openssl dgst -sha1 -hmac my-secret -binary | base64
+        assert_eq!(
+            ephemeral_password("my-secret", "1000:user"),
+            "taGuZ/GdNAt+NLRAO0i3qqwyGas="
+        );
+    }
+
+    #[test]
+    fn secrets_do_not_show() {
+        let text = format!("{:?}", ephemeral(None));
+        assert!(!text.contains("my-secret"), "{text}");
+    }
+}
