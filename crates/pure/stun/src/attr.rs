@@ -43,7 +43,7 @@ pub const ALTERNATE_SERVER: u16 = 0x8023;
 pub const FINGERPRINT: u16 = 0x8028;
 pub const ICE_CONTROLLED: u16 = 0x8029;
 pub const ICE_CONTROLLING: u16 = 0x802A;
-// RFC 8016 §4.1
+// RFC 8016
 pub const MOBILITY_TICKET: u16 = 0x8030;
 
 /// Whether an agent that does not know `kind` must refuse the message (RFC 8489 §14).

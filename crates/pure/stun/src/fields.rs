@@ -113,7 +113,7 @@ impl<'a> Message<'a> {
         Some(exact::<4>(value).map(|&[high, low, _, _]| u16::from_be_bytes([high, low])))
     }
 
-    /// An IP protocol number: 17 is UDP, 6 is TCP (RFC 8656 §18.7).
+    /// An IP protocol number: 17 is UDP, 6 is TCP (RFC 8656 §18.8).
     pub fn requested_transport(&self) -> Field<u8> {
         self.first_of_four(attr::REQUESTED_TRANSPORT)
     }
@@ -126,7 +126,7 @@ impl<'a> Message<'a> {
         self.family(attr::ADDITIONAL_ADDRESS_FAMILY)
     }
 
-    /// Whether the next port is to be reserved too: the R bit (RFC 8656 §18.6).
+    /// Whether the next port is to be reserved too: the R bit (RFC 8656 §18.7).
     pub fn even_port(&self) -> Field<bool> {
         let value = self.get(attr::EVEN_PORT)?;
         Some(exact::<1>(value).map(|&[bits]| bits & 0x80 != 0))

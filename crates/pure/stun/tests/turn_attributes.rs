@@ -81,7 +81,7 @@ fn values_of_wrong_length_are_errors() {
 }
 
 #[test]
-fn rfc8656_18_6_only_the_first_bit_of_even_port_counts() {
+fn rfc8656_18_7_only_the_first_bit_of_even_port_counts() {
     for (bits, reserve) in [(0x7F, false), (0x80, true), (0xFF, true)] {
         let bytes = write(|w| _ = w.u8(attr::EVEN_PORT, bits));
         let message = Message::parse(&bytes).unwrap();
@@ -90,7 +90,7 @@ fn rfc8656_18_6_only_the_first_bit_of_even_port_counts() {
 }
 
 #[test]
-fn rfc8656_18_8_an_unknown_family_is_told_apart_from_a_broken_value() {
+fn rfc8656_18_6_an_unknown_family_is_told_apart_from_a_broken_value() {
     let kind = attr::REQUESTED_ADDRESS_FAMILY;
     let bytes = write(|w| _ = w.attribute(kind, &[7, 0, 0, 0]));
     let message = Message::parse(&bytes).unwrap();
@@ -157,7 +157,7 @@ fn rfc8656_18_13_icmp_has_seven_bits_of_type_and_nine_of_code() {
 }
 
 #[test]
-fn rfc8656_11_6_a_data_indication_is_wrapped_around_a_payload_in_place() {
+fn rfc8656_11_3_a_data_indication_is_wrapped_around_a_payload_in_place() {
     let peer = "198.51.100.2:7000".parse().unwrap();
     for len in [0usize, 1, 2, 3, 4, 1200, 65_000] {
         let payload = vec![0x11; len];
