@@ -13,12 +13,21 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod diff;
+mod json;
 mod model;
 mod problem;
+mod read;
+pub mod status;
+mod tree;
+pub mod uri;
+mod zero;
 
 pub use model::{
     Admin, ApiVersion, Auth, AuthMethod, Cluster, ClusterKind, Config, DnsEndpoint, Endpoint,
-    HttpEndpoint, HttpHost, License, Listener, OffloadEngine, PeerTransport, Pem, PortRange,
-    Protocol, RelayAddresses, SecretPem, defaults,
+    EndpointError, HttpEndpoint, HttpEndpointError, HttpHost, License, Listener, OffloadEngine,
+    PeerTransport, Pem, PortRange, PortRangeError, Protocol, RelayAddresses, SecretPem, defaults,
 };
 pub use problem::{Problem, Severity};
+pub use read::{ParseOptions, Parsed, parse, parse_with};
+pub use zero::bootstrap;

@@ -1,9 +1,8 @@
 //! `admin`: the process as a whole.
 
 use std::fmt;
-use std::net::IpAddr;
 
-use super::{PortRange, defaults};
+use super::{HttpEndpoint, PortRange, defaults};
 
 /// Settings of the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,43 +71,5 @@ pub struct License {
 impl fmt::Debug for License {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("License(<SECRET>)")
-    }
-}
-
-/// The host part of an HTTP endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum HttpHost {
-    /// No host: every local address of both families.
-    Any,
-    Ip(IpAddr),
-    /// A host name, resolved by whoever binds.
-    Name(String),
-}
-
-/// Where a small HTTP server listens.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct HttpEndpoint {
-    /// As written in the configuration.
-    pub text: String,
-    pub host: HttpHost,
-    pub port: u16,
-    /// Begins with `/`.
-    pub path: String,
-}
-
-impl HttpEndpoint {
-    pub fn default_health() -> Self {
-        HttpEndpoint {
-            text: defaults::HEALTHCHECK_ENDPOINT.to_owned(),
-            host: HttpHost::Any,
-            port: defaults::HEALTHCHECK_PORT,
-            path: "/".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for HttpEndpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }

@@ -99,6 +99,21 @@ impl RelayAddresses {
         true
     }
 
+    /// One item of `address`: an IP address, with or without brackets, or `localhost`. IPv4 inside IPv6 becomes IPv4.
+    pub fn parse_one(text: &str) -> Option<IpAddr> {
+        if text.eq_ignore_ascii_case("localhost") {
+            return Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        }
+        let inner = text
+            .strip_prefix('[')
+            .and_then(|text| text.strip_suffix(']'))
+            .unwrap_or(text);
+        inner
+            .parse::<IpAddr>()
+            .ok()
+            .map(|address| address.to_canonical())
+    }
+
     /// The fixed addresses, IPv4 first.
     pub fn fixed(&self) -> impl Iterator<Item = IpAddr> + use<> {
         self.v4

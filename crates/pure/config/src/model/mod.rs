@@ -4,12 +4,14 @@ mod admin;
 mod auth;
 mod cluster;
 mod endpoint;
+mod http;
 mod listener;
 
-pub use admin::{Admin, HttpEndpoint, HttpHost, License, OffloadEngine};
+pub use admin::{Admin, License, OffloadEngine};
 pub use auth::{Auth, AuthMethod};
 pub use cluster::{Cluster, ClusterKind, PeerTransport};
-pub use endpoint::{DnsEndpoint, Endpoint, PortRange};
+pub use endpoint::{DnsEndpoint, Endpoint, EndpointError, PortRange, PortRangeError};
+pub use http::{HttpEndpoint, HttpEndpointError, HttpHost};
 pub use listener::{Listener, Pem, Protocol, RelayAddresses, SecretPem};
 
 /// Values that a configuration gets where its text says nothing.
