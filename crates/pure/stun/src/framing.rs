@@ -60,6 +60,9 @@ pub fn next_frame(buf: &[u8]) -> Result<Option<Frame>, FramingError> {
 }
 
 /// The same with a bound on what a frame takes off the stream, known as soon as its length is.
+///
+/// Bytes are judged in their order, so that what is said of a stream does not depend on how much
+/// of it has arrived.
 pub fn next_frame_within(buf: &[u8], limit: usize) -> Result<Option<Frame>, FramingError> {
     let Some(&first) = buf.first() else {
         return Ok(None);
@@ -68,12 +71,6 @@ pub fn next_frame_within(buf: &[u8], limit: usize) -> Result<Option<Frame>, Fram
         return Err(FramingError::FirstByte(first));
     }
     let is_stun = first & 0x40 == 0;
-    if is_stun {
-        let cookie = buf.get(4..buf.len().min(8)).unwrap_or_default();
-        if !COOKIE_BYTES.starts_with(cookie) {
-            return Err(FramingError::Cookie);
-        }
-    }
     let Some(&[_, _, len_high, len_low]) = buf.first_chunk::<4>() else {
         return Ok(None);
     };
@@ -93,6 +90,12 @@ pub fn next_frame_within(buf: &[u8], limit: usize) -> Result<Option<Frame>, Fram
     };
     if frame.consumed() > limit {
         return Err(FramingError::TooLong(frame.consumed()));
+    }
+    if is_stun {
+        let cookie = buf.get(4..buf.len().min(8)).unwrap_or_default();
+        if !COOKIE_BYTES.starts_with(cookie) {
+            return Err(FramingError::Cookie);
+        }
     }
     Ok((buf.len() >= frame.consumed()).then_some(frame))
 }

@@ -1,0 +1,159 @@
+//! Writes the hand-made seeds of the fuzz corpora: `cargo run -p fuzz-replay --example seeds`.
+//!
+//! The other files in the corpora were found by fuzzing and are not reproduced by this.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use stunner_stun::{
+    Class, Family, Icmp, Key, MessageWriter, Method, PasswordAlgorithm, TransactionId, attr,
+    channel_data, error_code,
+};
+
+fn main() -> std::io::Result<()> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let messages = messages();
+    let mut streams = Vec::new();
+    for (name, bytes) in &messages {
+        streams.push((*name, [&[0x2F], bytes.as_slice()].concat()));
+    }
+    let all: Vec<u8> = messages
+        .iter()
+        .flat_map(|(_, bytes)| stream(bytes))
+        .collect();
+    streams.push(("all", [&[0x07], all.as_slice()].concat()));
+    streams.push(("garbage", b"\x05\x80garbage".to_vec()));
+    streams.push(("no-cookie", b"\x01\0\x01\0\x08\x12\x34\x56\x78".to_vec()));
+    for (target, seeds) in [("stun_message", messages), ("stream_framing", streams)] {
+        let folder = corpus.join(target);
+        std::fs::create_dir_all(&folder)?;
+        for (name, bytes) in seeds {
+            std::fs::write(folder.join(format!("seed-{name}")), bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// With the padding a stream needs; STUN messages have none.
+fn stream(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+fn message(class: Class, method: Method, fill: impl FnOnce(&mut MessageWriter<'_>)) -> Vec<u8> {
+    let mut buffer = vec![0; 2048];
+    let id = TransactionId(*b"corpus-seed!");
+    let mut writer = MessageWriter::new(&mut buffer, class, method, id);
+    fill(&mut writer);
+    let len = writer.finish().expect("seeds fit");
+    buffer.truncate(len);
+    buffer
+}
+
+fn messages() -> Vec<(&'static str, Vec<u8>)> {
+    use Class::{Error, Indication, Request, Success};
+    let v4: SocketAddr = "192.0.2.1:3478".parse().expect("an address");
+    let v6: SocketAddr = "[2001:db8::1]:49152".parse().expect("an address");
+    let key = Key::short_term("password");
+    let mut channel = channel_data::header(0x4001, 5).to_vec();
+    channel.extend(b"hello");
+    vec![
+        ("channel-data", channel),
+        ("channel-empty", channel_data::header(0x7FFF, 0).to_vec()),
+        ("binding", message(Request, Method::BINDING, |_| ())),
+        (
+            "binding-success",
+            message(Success, Method::BINDING, |w| {
+                w.xor_address(attr::XOR_MAPPED_ADDRESS, v6)
+                    .address(attr::MAPPED_ADDRESS, v4)
+                    .software("seed")
+                    .fingerprint();
+            }),
+        ),
+        (
+            "allocate",
+            message(Request, Method::ALLOCATE, |w| {
+                w.requested_transport(17)
+                    .lifetime(600)
+                    .requested_family(Family::V4)
+                    .additional_family(Family::V6)
+                    .even_port(true)
+                    .dont_fragment()
+                    .reservation_token(b"token 8b")
+                    .username("user")
+                    .realm("realm")
+                    .nonce("obMatJos2wAAA0123456789")
+                    .password_algorithms(&[PasswordAlgorithm::Md5, PasswordAlgorithm::Sha256])
+                    .password_algorithm(PasswordAlgorithm::Sha256)
+                    .integrity(&key)
+                    .integrity_sha256(&key)
+                    .fingerprint();
+            }),
+        ),
+        (
+            "userhash",
+            message(Request, Method::REFRESH, |w| {
+                w.userhash(&stunner_stun::userhash("user", "realm"))
+                    .truncated_integrity_sha256(&key, 16);
+            }),
+        ),
+        (
+            "challenge",
+            message(Error, Method::ALLOCATE, |w| {
+                w.error(error_code::UNAUTHENTICATED, "")
+                    .realm("realm")
+                    .nonce("obMatJos2AAAA");
+            }),
+        ),
+        (
+            "unknown",
+            message(Error, Method::CREATE_PERMISSION, |w| {
+                w.error(error_code::UNKNOWN_ATTRIBUTE, "")
+                    .unknown_attributes(&[0x7001, 0x7002])
+                    .address_error(Family::V6, 440, "");
+            }),
+        ),
+        (
+            "redirect",
+            message(Error, Method::ALLOCATE, |w| {
+                w.error(error_code::TRY_ALTERNATE, "")
+                    .alternate_server(v4)
+                    .alternate_domain("example.org");
+            }),
+        ),
+        (
+            "send",
+            message(Indication, Method::SEND, |w| {
+                w.xor_address(attr::XOR_PEER_ADDRESS, v4).data(b"payload");
+            }),
+        ),
+        (
+            "data-icmp",
+            message(Indication, Method::DATA, |w| {
+                w.xor_address(attr::XOR_PEER_ADDRESS, v6).icmp(Icmp {
+                    icmp_type: 3,
+                    code: 4,
+                    data: [0, 0, 5, 0],
+                });
+            }),
+        ),
+        (
+            "permission",
+            message(Request, Method::CREATE_PERMISSION, |w| {
+                w.xor_address(attr::XOR_PEER_ADDRESS, v4)
+                    .xor_address(attr::XOR_PEER_ADDRESS, v6)
+                    .attribute(0x7FFF, b"unknown")
+                    .integrity(&key);
+            }),
+        ),
+        (
+            "channel-bind",
+            message(Request, Method::CHANNEL_BIND, |w| {
+                w.channel_number(0x4000)
+                    .xor_address(attr::XOR_PEER_ADDRESS, v4)
+                    .connection_id(7);
+            }),
+        ),
+    ]
+}

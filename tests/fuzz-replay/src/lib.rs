@@ -1,0 +1,28 @@
+//! What the fuzz targets do, as plain functions.
+//!
+//! What it is: one function per target that takes arbitrary bytes and panics when something that
+//! must hold does not. `fuzz/` feeds them from libFuzzer; the test of this crate replays the
+//! corpora that are checked in there, so that every input that was once interesting is tried with
+//! every run of the tests, on any toolchain.
+//!
+//! What it is not: a place for expectations about particular inputs; those are ordinary tests of the
+//! crates themselves.
+//!
+//! Start at [`TARGETS`]: a target is in both places as soon as it is in this list and in
+//! `fuzz/fuzz_targets/`.
+#![forbid(unsafe_code)]
+
+mod framing;
+mod stun;
+
+pub use framing::stream_framing;
+pub use stun::stun_message;
+
+/// Takes arbitrary bytes and panics when something that must hold does not.
+pub type Target = fn(&[u8]);
+
+/// Every target by the name of its corpus folder.
+pub const TARGETS: [(&str, Target); 2] = [
+    ("stun_message", stun_message),
+    ("stream_framing", stream_framing),
+];
