@@ -13,7 +13,7 @@ pub(crate) fn interpret(
     text: &str,
     options: &Options,
 ) -> Result<(Config, Vec<Problem>), Vec<Problem>> {
-    let parsed = stunner_config::parse(text, &|name| (options.env)(name))?;
+    let parsed = stunner_config::parse_with(text, &|name| (options.env)(name), options.parse)?;
     let mut problems = parsed.warnings;
     if let Some(judge) = &options.judge {
         problems.extend(judge(&parsed.config));

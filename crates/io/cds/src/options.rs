@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stunner_config::{Config, Problem};
+use stunner_config::{Config, ParseOptions, Problem};
 
 /// The environment that `$NAME` in a configuration is looked up in.
 pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -23,6 +23,7 @@ pub fn process_env() -> Env {
 #[derive(Clone)]
 pub struct Options {
     pub env: Env,
+    pub parse: ParseOptions,
     pub judge: Option<Judge>,
     /// A file whose content is sent as `Authorization: Bearer`, over TLS only. It is read anew for every connection,
     /// because mounted tokens rotate.
@@ -38,6 +39,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             env: process_env(),
+            parse: ParseOptions::default(),
             judge: None,
             token_file: None,
             ca_file: None,
@@ -50,6 +52,7 @@ impl Default for Options {
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
+            .field("parse", &self.parse)
             .field("token_file", &self.token_file)
             .field("ca_file", &self.ca_file)
             .field("cache_dir", &self.cache_dir)
