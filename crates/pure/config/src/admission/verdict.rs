@@ -20,6 +20,15 @@ impl Verdict {
     pub fn is_admitted(self) -> bool {
         matches!(self, Verdict::Admitted { .. })
     }
+
+    /// Whether the answer, a denial too, holds until the policy changes.
+    pub fn is_cacheable(self) -> bool {
+        match self {
+            Verdict::Admitted { cacheable, .. } => cacheable,
+            // A relay port may go live there.
+            Verdict::Denied(reason) => reason != DenyReason::OwnAddress,
+        }
+    }
 }
 
 /// Why a peer may not be reached.
