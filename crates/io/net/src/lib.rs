@@ -5,10 +5,14 @@
 //! knows nothing of STUN or TURN. Linux only. It is also the one place with `unsafe` code.
 //!
 //! Central types: [`udp::RecvBatch`] and [`udp::SendBatch`] (the packet path),
-//! [`poll::Poller`].
+//! [`poll::Poller`], [`tls::TlsSession`] and [`dtls::DtlsSession`].
 
+pub mod dtls;
+pub mod host;
+pub mod identity;
 mod mapping;
 pub mod poll;
 mod sockaddr;
 pub mod stream;
+pub mod tls;
 pub mod udp;
