@@ -16,7 +16,8 @@ pub(super) struct Channel {
     pub verdict: CachedVerdict,
 }
 
-type Index<K> = HashMap<K, usize, foldhash::fast::RandomState>;
+/// A fixed hash will do, as for permissions.
+type Index<K> = HashMap<K, usize, foldhash::fast::FixedState>;
 
 /// Channels, found by number and by peer.
 #[derive(Debug, Default)]

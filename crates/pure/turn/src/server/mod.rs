@@ -16,29 +16,46 @@
 //! - Requests on an allocation are proved with the credentials it was made with, expired and replaced ones included.
 //! - MOBILITY-TICKET (RFC 8016) is ignored.
 
+mod allocate;
 mod allocation;
+mod answer;
+mod auth;
 mod channels;
+mod connect;
 mod credentials;
+mod dispatch;
 mod effect;
+mod lifecycle;
 mod nonce;
+mod packets;
 mod permissions;
+mod permit;
 mod policy;
+mod random;
 mod rate;
+mod refresh;
 mod relay;
 mod session;
 mod settings;
 mod shared;
 mod stats;
+mod tuples;
 mod verdict;
 mod wheel;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use stunner_stun::Icmp;
+use stunner_stun::{Icmp, Method};
 
 use crate::{AllocationId, ClientPath, FiveTuple, ListenerId, Now};
+use allocate::Pending;
+use allocation::Allocations;
+use connect::Connection;
+use random::Random;
+use tuples::Tuples;
+use wheel::Wheel;
 
 pub use credentials::Credentials;
 pub use effect::{
@@ -57,10 +74,22 @@ pub struct Server {
     settings: Settings,
     shared: Arc<Shared>,
     policy: Arc<Policy>,
+    /// Counts policies: verdicts of another epoch are forgotten. Never 0.
+    epoch: u32,
     shard: u8,
-    allocations: allocation::Allocations,
+
+    allocations: Allocations,
+    tuples: Tuples,
+    wheel: Wheel,
+    /// Allocates that wait for their sockets.
+    pending: HashMap<RequestId, Pending>,
+    next_request: u64,
+    /// Peer connections of TCP allocations, and which client connections they are bound to.
+    connections: HashMap<ConnectionId, Connection>,
+    bound: HashMap<FiveTuple, ConnectionId>,
+
     effects: VecDeque<Effect>,
-    wheel: wheel::Wheel,
+    random: Random,
     stats: Stats,
 }
 
@@ -73,31 +102,47 @@ impl Server {
         seed: [u8; 32],
         shard: u8,
     ) -> Self {
-        let _ = seed;
+        let word = |at: usize| {
+            seed[at..at + 8]
+                .iter()
+                .fold(0, |n, b| n << 8 | u64::from(*b))
+        };
         Server {
             settings,
             shared,
             policy,
+            epoch: 1,
             shard,
-            allocations: Default::default(),
+            allocations: Allocations::default(),
+            tuples: Tuples::new(word(0)),
+            wheel: Wheel::new(),
+            pending: HashMap::new(),
+            next_request: 0,
+            connections: HashMap::new(),
+            bound: HashMap::new(),
             effects: VecDeque::new(),
-            wheel: wheel::Wheel::new(),
+            random: Random::new(word(8)),
             stats: Stats::default(),
         }
     }
 
     /// One datagram, or one frame of a stream, from a client.
+    #[inline]
     pub fn from_client<'p>(
         &mut self,
         now: Now,
         path: &ClientPath,
         bytes: &'p [u8],
     ) -> FromClient<'p> {
-        let _ = (now, path, bytes);
-        FromClient::Handled
+        // RFC 8656 §12.4: the first two bits tell STUN (00) from ChannelData (01).
+        match bytes.first().map(|first| first >> 6) {
+            Some(0b01) => self.channel_data(now, path, bytes),
+            _ => self.message(now, path, bytes),
+        }
     }
 
     /// A datagram of `len` bytes that arrived on a relay socket.
+    #[inline]
     pub fn from_peer(
         &mut self,
         now: Now,
@@ -105,11 +150,11 @@ impl Server {
         peer: SocketAddr,
         len: usize,
     ) -> FromPeer {
-        let _ = (now, allocation, peer, len);
-        FromPeer::Dropped(DropReason::NoAllocation)
+        self.datagram_from_peer(now, allocation, peer, len)
     }
 
-    /// An ICMP error that arrived for a relay socket (RFC 8656 §11.5).
+    /// An ICMP error that arrived for a relay socket (RFC 8656 §11.5): the client learns of it if it may talk to the
+    /// peer at all.
     pub fn icmp_from_peer(
         &mut self,
         now: Now,
@@ -117,7 +162,16 @@ impl Server {
         peer: SocketAddr,
         icmp: Icmp,
     ) {
-        let _ = (now, allocation, peer, icmp);
+        let Some(found) = self.allocations.get(allocation) else {
+            return;
+        };
+        let permission = found.permissions.get(peer.ip());
+        if permission.is_some_and(|permission| permission.expires > now.millis) {
+            let path = found.path;
+            self.indicate(path, Method::DATA, peer, |writer| {
+                writer.icmp(icmp);
+            });
+        }
     }
 
     /// The next thing to do.
@@ -132,13 +186,19 @@ impl Server {
 
     /// Ends what has run out.
     pub fn on_timeout(&mut self, now: Now) {
-        let _ = now;
+        while let Some(index) = self.wheel.pop(now.millis) {
+            self.expire(now, index);
+        }
+        self.stats.timer_operations = self.wheel.operations();
     }
 
-    /// Puts another policy in force. Live allocations stay.
+    /// Puts another policy in force. Live allocations stay; what it admits counts from the next packet on, and peer
+    /// connections that it does not admit are closed.
     pub fn set_policy(&mut self, now: Now, policy: Arc<Policy>) {
         let _ = now;
         self.policy = policy;
+        self.epoch = self.epoch.checked_add(1).unwrap_or(1);
+        self.recheck_connections();
     }
 
     /// The answer to [`Effect::OpenRelay`], now or later.
@@ -148,28 +208,29 @@ impl Server {
         request: RequestId,
         result: Result<RelayGrant, RelayRefusal>,
     ) {
-        let _ = (now, request, result);
+        self.relay_opened_for(now, request, result);
     }
 
-    /// A client's connection or DTLS session has gone.
+    /// A client's connection or DTLS session has gone: its allocation ends.
     pub fn client_closed(&mut self, now: Now, tuple: &FiveTuple) {
-        let _ = (now, tuple);
+        self.end_tuple(now, tuple);
     }
 
     /// A listener was removed: its allocations end.
     pub fn end_listener(&mut self, now: Now, listener: ListenerId) {
-        let _ = (now, listener);
+        self.end_all_of(now, listener);
     }
 
     /// Ends one allocation; `false` when there is none of this id.
     pub fn end_allocation(&mut self, now: Now, id: AllocationId, why: EndReason) -> bool {
-        let _ = (now, id, why);
-        false
+        let exists = self.allocations.get(id).is_some();
+        self.end(now, id, why);
+        exists
     }
 
     /// The answer to [`Effect::ConnectPeer`].
     pub fn peer_connected(&mut self, now: Now, connection: ConnectionId, result: Result<(), ()>) {
-        let _ = (now, connection, result);
+        self.connected(now, connection, result);
     }
 
     /// A peer connected to the relayed address of a TCP allocation; `None` when it is not welcome and has to be closed.
@@ -179,8 +240,7 @@ impl Server {
         allocation: AllocationId,
         peer: SocketAddr,
     ) -> Option<ConnectionId> {
-        let _ = (now, allocation, peer);
-        None
+        self.accepted(now, allocation, peer)
     }
 
     /// Bytes passed through a bound peer connection.
@@ -191,12 +251,22 @@ impl Server {
         to_peer: usize,
         to_client: usize,
     ) {
-        let _ = (now, connection, to_peer, to_client);
+        let owner = self.connections.get(&connection).map(|c| c.allocation);
+        if let Some(allocation) = owner.and_then(|id| self.allocations.get_mut(id)) {
+            allocation.last_traffic = now.millis;
+            if to_peer > 0 {
+                allocation.to_peer.add(to_peer);
+            }
+            if to_client > 0 {
+                allocation.to_client.add(to_client);
+            }
+        }
     }
 
-    /// A peer connection, or the client's data connection bound to it, has closed.
+    /// A peer connection has closed. The client's data connection, where there is one, is closed too.
     pub fn peer_closed(&mut self, now: Now, connection: ConnectionId) {
-        let _ = (now, connection);
+        let _ = now;
+        self.close_connection(connection, false);
     }
 
     /// The live allocations.

@@ -21,8 +21,12 @@ pub(super) struct Permission {
 pub(super) struct Permissions {
     rows: Vec<Permission>,
     /// Where the rows are, once there are more than [`WALK`].
-    index: Option<Box<HashMap<IpAddr, usize, foldhash::fast::RandomState>>>,
+    index: Option<Box<Index>>,
 }
+
+/// A fixed hash is enough: whoever makes its own addresses collide walks its own table, which has a bound.
+#[derive(Debug)]
+struct Index(HashMap<IpAddr, usize, foldhash::fast::FixedState>);
 
 impl Permissions {
     pub(super) fn len(&self) -> usize {
@@ -35,7 +39,7 @@ impl Permissions {
 
     fn position(&self, address: IpAddr) -> Option<usize> {
         match &self.index {
-            Some(index) => index.get(&address).copied(),
+            Some(index) => index.0.get(&address).copied(),
             None => self.rows.iter().position(|row| row.address == address),
         }
     }
@@ -65,7 +69,7 @@ impl Permissions {
         });
         match &mut self.index {
             Some(index) => {
-                index.insert(address, self.rows.len() - 1);
+                index.0.insert(address, self.rows.len() - 1);
             }
             None => self.reindex(),
         }
@@ -83,7 +87,7 @@ impl Permissions {
     fn reindex(&mut self) {
         self.index = (self.rows.len() > WALK).then(|| {
             let rows = self.rows.iter().enumerate();
-            Box::new(rows.map(|(at, row)| (row.address, at)).collect())
+            Box::new(Index(rows.map(|(at, row)| (row.address, at)).collect()))
         });
     }
 }
