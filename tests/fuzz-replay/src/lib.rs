@@ -12,9 +12,11 @@
 //! `fuzz/fuzz_targets/`.
 #![forbid(unsafe_code)]
 
+mod config;
 mod framing;
 mod stun;
 
+pub use config::config;
 pub use framing::stream_framing;
 pub use stun::stun_message;
 
@@ -22,7 +24,8 @@ pub use stun::stun_message;
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its corpus folder.
-pub const TARGETS: [(&str, Target); 2] = [
+pub const TARGETS: [(&str, Target); 3] = [
     ("stun_message", stun_message),
     ("stream_framing", stream_framing),
+    ("config", config),
 ];
