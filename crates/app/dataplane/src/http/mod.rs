@@ -1,0 +1,77 @@
+//! The small HTTP servers of the dataplane: health, metrics and the admin API.
+//!
+//! The routers know nothing of shards; they ask a [`Dataplane`]. A server is bound first and started later, so that a
+//! reconcile can refuse a configuration before it has touched anything.
+
+mod admin;
+mod api;
+mod events;
+mod guard;
+mod health;
+mod metrics;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use axum::body::Body;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use tokio::sync::broadcast;
+
+pub use admin::admin_router;
+pub use api::{
+    ClientTransportName, DenialRecord, Event, EventKind, ExplainQuery, NotAnAddress, PeerQuery,
+    RelayTransportName, Session, SessionPeer, Traffic,
+};
+pub use health::health_router;
+pub use metrics::metrics_router;
+pub use server::{BindAddress, Bound, HttpServer, Running};
+
+/// Whether the dataplane wants traffic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    Ready,
+    NotReady { why: String },
+}
+
+/// What the HTTP servers can ask of a running dataplane.
+pub trait Dataplane: Send + Sync + 'static {
+    /// Fails when a shard has stopped turning, and says which.
+    fn liveness(&self) -> Result<(), String>;
+    fn readiness(&self) -> Readiness;
+    /// The status document. Load balancers publish it, so there is no secret in it.
+    fn status(&self) -> serde_json::Value;
+    /// All metrics in the Prometheus text format.
+    fn metrics(&self) -> String;
+    fn sessions(&self) -> BoxFuture<'_, Vec<Session>>;
+    /// Ends a session; `false` when there is none of that id.
+    fn end_session(&self, id: String) -> BoxFuture<'_, bool>;
+    /// Recent denials, the newest first.
+    fn denials(&self) -> Vec<DenialRecord>;
+    /// How admission would judge a peer, or what is wrong with the question.
+    fn explain(&self, query: ExplainQuery) -> Result<serde_json::Value, String>;
+    fn events(&self) -> broadcast::Receiver<Event>;
+}
+
+fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(mut body) => {
+            body.push(b'\n');
+            respond(status, "application/json; charset=utf-8", body)
+        }
+        // None of our types can fail to serialise; an empty answer is still better than a panic.
+        Err(_) => respond(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", Vec::new()),
+    }
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static(content_type),
+    );
+    response
+}
