@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use stunner_config::admission::DenyReason;
 use stunner_telemetry::metrics::{Family, Kind, names, reference};
+use stunner_turn::server::{AuthFailure, DropReason, Stats};
 
 fn families() -> impl Iterator<Item = &'static Family> {
     names::ALL
@@ -35,6 +37,38 @@ fn names_are_unique_and_follow_the_conventions() {
         );
         assert!(family.buckets.is_sorted(), "buckets of {}", family.name);
     }
+}
+
+fn assert_lists<'a>(family: &Family, values: impl IntoIterator<Item = &'a str>) {
+    let listed: Vec<_> = family.labels[0]
+        .values
+        .iter()
+        .map(|(value, _)| *value)
+        .collect();
+    for value in values {
+        assert!(
+            listed.contains(&value),
+            "`{value}` is missing among the labels of {}",
+            family.name
+        );
+    }
+}
+
+#[test]
+fn every_reason_that_the_server_counts_is_explained() {
+    assert_lists(
+        &names::DROPPED_PACKETS,
+        DropReason::ALL.map(DropReason::as_str),
+    );
+    assert_lists(
+        &names::AUTH_FAILURES,
+        AuthFailure::ALL.map(AuthFailure::as_str),
+    );
+    assert_lists(&names::DENIALS, DenyReason::ALL.map(DenyReason::as_str));
+    assert_lists(
+        &names::REQUESTS,
+        Stats::default().requests().map(|(method, _)| method),
+    );
 }
 
 #[test]

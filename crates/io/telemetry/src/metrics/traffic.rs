@@ -8,11 +8,11 @@ use super::{Family, Registry, names};
 
 /// A listener's number in the metrics; the same name has the same number for the life of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ListenerIndex(u32);
+pub struct ListenerIndex(pub u32);
 
 /// A cluster's number in the metrics; the same name has the same number for the life of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ClusterIndex(u32);
+pub struct ClusterIndex(pub u32);
 
 /// What passed through a listener or cluster so far. For a cluster, `rx` is from the peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
