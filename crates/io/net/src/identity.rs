@@ -32,6 +32,8 @@ pub enum IdentityError {
     Mismatch,
     #[error("the private key belongs to certificate {number} of the chain: put that one first")]
     ChainOrder { number: usize },
+    #[error("an Ed25519 key cannot serve DTLS: use an RSA, P-256 or P-384 certificate")]
+    NotForDtls,
     #[error("the TLS library rejects the certificate: {0}")]
     Rejected(String),
 }

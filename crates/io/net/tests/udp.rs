@@ -209,6 +209,75 @@ fn prefix_payload_and_padding_make_one_datagram() {
     }
 }
 
+/// The kernel cannot segment what it does not checksum, and says EINVAL, as it also does for
+/// segments beyond the path MTU (which loopback does not have).
+fn refuse_segmentation(socket: &UdpSocket) {
+    let on: libc::c_int = 1;
+    // SAFETY: one readable int.
+    let result = unsafe {
+        libc::setsockopt(
+            std::os::fd::AsRawFd::as_raw_fd(socket),
+            libc::SOL_SOCKET,
+            libc::SO_NO_CHECK,
+            (&raw const on).cast(),
+            4,
+        )
+    };
+    assert_eq!(result, 0);
+}
+
+#[test]
+fn a_refused_group_is_sent_datagram_by_datagram_and_the_size_remembered() {
+    let (from, to) = (
+        bind("127.0.0.1:0", &plain()),
+        bind("127.0.0.1:0", &UdpOptions::relay()),
+    );
+    refuse_segmentation(&from);
+    let burst: Vec<_> = [1400, 1400, 1400, 900]
+        .iter()
+        .enumerate()
+        .map(|(seed, len)| payload(seed, *len))
+        .collect();
+    let report = send(&from, to.local_addr(), &burst);
+    assert_eq!((report.sent, report.dropped(), report.fallbacks), (4, 0, 1));
+    assert_eq!(bytes_of(&receive(&to, 4)), burst);
+    let report = send(&from, to.local_addr(), &burst);
+    assert_eq!((report.sent, report.fallbacks, report.calls), (4, 0, 1));
+    assert_eq!(bytes_of(&receive(&to, 4)), burst);
+    // Small segments fit every path: a refusal is that path's own and not held against others.
+    for _ in 0..2 {
+        let small: Vec<_> = (0..4).map(|seed| payload(seed, 700)).collect();
+        assert_eq!(send(&from, to.local_addr(), &small).fallbacks, 1);
+        assert_eq!(bytes_of(&receive(&to, 4)), small);
+    }
+}
+
+#[test]
+fn a_refused_group_does_not_disturb_the_messages_around_it() {
+    let from = bind("127.0.0.1:0", &plain());
+    refuse_segmentation(&from);
+    let to: Vec<_> = (0..3)
+        .map(|_| bind("127.0.0.1:0", &UdpOptions::relay()))
+        .collect();
+    let mut storage = SendBatch::new();
+    let mut out = storage.begin();
+    out.push_copy(to[0].local_addr(), None, b"single").unwrap();
+    for number in 0..5_u8 {
+        out.push(to[1].local_addr(), None, &[number; 4], b"in a group", 2)
+            .unwrap();
+    }
+    out.push_copy(to[2].local_addr(), None, b"single too")
+        .unwrap();
+    let report = out.flush(&from);
+    assert_eq!((report.sent, report.fallbacks), (7, 1));
+    assert_eq!(bytes_of(&receive(&to[0], 1)), [b"single"]);
+    let group: Vec<_> = (0..5_u8)
+        .map(|number| [&[number; 4][..], b"in a group", &[0; 2]].concat())
+        .collect();
+    assert_eq!(bytes_of(&receive(&to[1], 5)), group);
+    assert_eq!(bytes_of(&receive(&to[2], 1)), [b"single too"]);
+}
+
 #[test]
 fn interleaved_destinations_each_get_their_own() {
     let from = bind("127.0.0.1:0", &plain());
@@ -245,7 +314,7 @@ fn the_largest_datagram_passes_and_a_larger_one_is_reported() {
             send(&from, to.local_addr(), std::slice::from_ref(&largest)).sent,
             1
         );
-        assert_eq!(bytes_of(&receive(&to, 1)), [largest.clone()]);
+        assert_eq!(bytes_of(&receive(&to, 1)), std::slice::from_ref(&largest));
         let mut storage = SendBatch::new();
         let mut out = storage.begin();
         let result = out.push(to.local_addr(), None, b"+", &largest, 0);

@@ -12,6 +12,7 @@ use openssl::ssl::{
     SslSessionCacheMode, SslVersion,
 };
 use openssl::x509::X509;
+use rustls::SignatureAlgorithm;
 
 use super::cookie::{COOKIE_LEN, CookieKeys};
 use crate::identity::{Identity, IdentityError};
@@ -40,6 +41,10 @@ impl DtlsContext {
     /// `cookie_key` should be random and the same for all contexts of a port, so that a handshake
     /// begun before a change of certificate can end after it.
     pub fn new(identity: &Identity, cookie_key: [u8; 32]) -> Result<Self, IdentityError> {
+        // OpenSSL signs with EdDSA in TLS but not in DTLS; every handshake would fail.
+        if identity.certified().key.algorithm() == SignatureAlgorithm::ED25519 {
+            return Err(IdentityError::NotForDtls);
+        }
         let cookies = Arc::new(CookieKeys::new(cookie_key));
         let context = build(identity, &cookies)
             .map_err(|error| IdentityError::Rejected(first_reason(&error)))?;

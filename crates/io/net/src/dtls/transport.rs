@@ -46,6 +46,10 @@ impl Read for Transport {
         };
         // SAFETY: `lend` set the pointer from a slice that outlives the call we are in.
         let datagram = unsafe { datagram.as_ref() };
+        // An empty read would mean the end of the stream, which datagrams do not have.
+        if datagram.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         // Like a socket: what does not fit is lost. No record is larger than OpenSSL's buffer.
         let len = datagram.len().min(buffer.len());
         buffer[..len].copy_from_slice(&datagram[..len]);

@@ -80,3 +80,28 @@ impl GsoState {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_offload_turns_it_off_for_good() {
+        for errno in [libc::EIO, libc::ENOPROTOOPT, libc::EOPNOTSUPP] {
+            let state = GsoState::default();
+            assert!(state.allows(100, 2));
+            state.refused(errno, 100);
+            assert!(!state.allows(100, 2));
+        }
+    }
+
+    #[test]
+    fn a_refused_size_is_tried_again_after_a_while() {
+        let state = GsoState::default();
+        state.refused(libc::EINVAL, 1400);
+        assert!(state.allows(1399, 64) && !state.allows(1400, 64));
+        let waited = (0..1000).take_while(|_| !state.allows(1400, 64)).count();
+        assert_eq!(waited, RETRY_AFTER as usize / 64 - 2);
+        assert!(state.allows(u16::MAX, 1));
+    }
+}

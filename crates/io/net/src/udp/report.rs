@@ -71,3 +71,31 @@ impl AddAssign for SendReport {
         self.last_errno = other.last_errno.or(self.last_errno);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_is_counted_once_under_its_reason() {
+        let mut report = SendReport::default();
+        for errno in [
+            libc::EAGAIN,
+            libc::ENOBUFS,
+            libc::EMSGSIZE,
+            libc::ENETUNREACH,
+            libc::EPERM,
+            libc::EINVAL,
+        ] {
+            report.count_error(errno, 2);
+        }
+        let counts = (report.would_block, report.no_buffers, report.too_big);
+        assert_eq!(counts, (2, 2, 2));
+        let counts = (report.unreachable, report.forbidden, report.failed);
+        assert_eq!(counts, (2, 2, 2));
+        let mut sum = report;
+        sum += report;
+        assert_eq!((report.dropped(), sum.dropped()), (12, 24));
+        assert_eq!(sum.last_errno, Some(libc::EINVAL));
+    }
+}
