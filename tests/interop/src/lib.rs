@@ -10,12 +10,15 @@
     reason = "a harness panics to fail the test"
 )]
 
+pub mod cache;
 pub mod config;
 pub mod echo;
+pub mod go;
 pub mod http;
 pub mod pki;
 pub mod ports;
 pub mod process;
+pub mod python;
 pub mod server;
 pub mod skip;
 pub mod stunnerd;

@@ -139,6 +139,9 @@ fn start_coturn(dir: &TempDir, identity: &Identity) -> Backend {
             "--tls-listening-port",
             &secure.to_string(),
         ])
+        // Left alone, it would take the ports next to these two as well.
+        .args(["--alt-listening-port", &free_port().to_string()])
+        .args(["--alt-tls-listening-port", &free_port().to_string()])
         .args(["-r", REALM, "-u", &format!("{USER}:{PASSWORD}")])
         .args([
             "--pidfile".into(),

@@ -59,10 +59,26 @@ func dial(transport, server, caFile, serverName string) (net.PacketConn, error) 
 		if err := conn.Handshake(); err != nil {
 			return nil, fmt.Errorf("DTLS handshake: %w", err)
 		}
-		return turn.NewSTUNConn(conn), nil
+		return &datagrams{conn, addr}, nil
 	default:
 		return nil, fmt.Errorf("unknown transport %q", transport)
 	}
+}
+
+// datagrams presents a DTLS connection as the packet connection it is. pion's STUNConn would look for stream
+// framing in it and wait for the padding of ChannelData, which datagrams need not have (RFC 8656 12.5).
+type datagrams struct {
+	net.Conn
+	server net.Addr
+}
+
+func (d *datagrams) ReadFrom(buffer []byte) (int, net.Addr, error) {
+	n, err := d.Read(buffer)
+	return n, d.server, err
+}
+
+func (d *datagrams) WriteTo(message []byte, _ net.Addr) (int, error) {
+	return d.Write(message)
 }
 
 func localWildcard(server string) string {

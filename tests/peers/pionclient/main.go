@@ -55,6 +55,8 @@ func run(transport, server, user, pass, peer, relay, sizeList, ca, name string) 
 		Conn:           conn,
 		Username:       user,
 		Password:       pass,
+		// pion would take the family of its local socket, which a dual-stack wildcard does not tell.
+		RequestedAddressFamily: familyOf(peer),
 	})
 	if err != nil {
 		return err
@@ -151,6 +153,14 @@ func peerSpeaksFirst(client *turn.Client, relayed net.PacketConn) error {
 		return fmt.Errorf("peer %v appears as %v", peer.LocalAddr(), from)
 	}
 	return same(sent, buffer[:n])
+}
+
+func familyOf(address string) turn.RequestedAddressFamily {
+	host, _, err := net.SplitHostPort(address)
+	if err == nil && net.ParseIP(host).To4() == nil {
+		return turn.RequestedAddressFamilyIPv6
+	}
+	return turn.RequestedAddressFamilyIPv4
 }
 
 func pattern(size int) []byte {
