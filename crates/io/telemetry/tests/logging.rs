@@ -219,6 +219,25 @@ fn a_flood_is_cut_off_and_said() {
 }
 
 #[test]
+fn the_budget_is_back_after_a_second() {
+    let limits = Limits {
+        info: 1,
+        ..Limits::default()
+    };
+    let lines = log(Format::Text, "all:INFO", limits, |_| {
+        let say = |word| tracing::info!(scope = "turn", "{word}");
+        say("shown");
+        std::thread::sleep(Duration::from_millis(1100));
+        say("shown");
+    });
+    assert_eq!(
+        lines.iter().filter(|line| line.ends_with("shown")).count(),
+        2,
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn each_scope_has_a_budget_of_its_own() {
     let limits = Limits {
         info: 1,
