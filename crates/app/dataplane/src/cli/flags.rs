@@ -1,0 +1,169 @@
+//! Every flag of `stunnerd`: the one place for names, environment variables, defaults and their description.
+
+/// What a flag takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// Nothing, or `=true` or `=false`.
+    Switch,
+    /// One value; the last one given counts.
+    Value(&'static str),
+    /// A value each time it is given.
+    Values(&'static str),
+}
+
+#[derive(Debug)]
+pub(super) struct Flag {
+    pub(super) long: &'static str,
+    pub(super) short: Option<char>,
+    pub(super) takes: Takes,
+    /// The variable that stands in when the flag is not given.
+    pub(super) env: Option<&'static str>,
+    /// As shown in the help; empty for "none".
+    pub(super) default: &'static str,
+    pub(super) section: &'static str,
+    pub(super) help: &'static str,
+}
+
+const CONFIG: &str = "Configuration";
+const SERVING: &str = "Serving";
+const LIMITS: &str = "Limits";
+const LIFE: &str = "Health, drain and administration";
+const LOGS: &str = "Logs";
+const OTHER: &str = "Other";
+const CDS: &str = "Config discovery through Kubernetes (only for the origin `k8s`)";
+
+const fn flag(
+    section: &'static str,
+    long: &'static str,
+    takes: Takes,
+    env: &'static str,
+    default: &'static str,
+    help: &'static str,
+) -> Flag {
+    Flag {
+        long,
+        short: None,
+        takes,
+        env: if env.is_empty() { None } else { Some(env) },
+        default,
+        section,
+        help,
+    }
+}
+
+const fn short(short: char, flag: Flag) -> Flag {
+    Flag {
+        short: Some(short),
+        ..flag
+    }
+}
+
+macro_rules! flags {
+    ($($name:ident = $flag:expr;)*) => {
+        $(pub(super) static $name: Flag = $flag;)*
+        /// All flags, in the order of the help.
+        pub(super) static ALL: &[&Flag] = &[$(&$name),*];
+    };
+}
+
+use Takes::{Switch, Value, Values};
+
+flags! {
+    CONFIG_ORIGIN = short('c', flag(CONFIG, "config", Value("ORIGIN"), "STUNNER_CONFIG_ORIGIN", ":13478",
+        "Where the config comes from: a path or file:// URL, HOST:PORT or an http, https, ws or wss URL of a \
+         config discovery service (CDS), or `k8s`"));
+    WATCH = short('w', flag(CONFIG, "watch", Switch, "STUNNER_WATCH", "",
+        "Follow the origin and apply every change; without it the config is loaded once"));
+    ID = short('i', flag(CONFIG, "id", Value("NAMESPACE/NAME"), "", "$STUNNER_NAMESPACE/$STUNNER_NAME, else default/stunnerd-HOSTNAME",
+        "Which config to ask a discovery service for"));
+    CONFIG_CACHE = flag(CONFIG, "config-cache", Value("DIR"), "STUNNER_CONFIG_CACHE", "",
+        "Keep the last good config from a discovery service here, and start with it when the service is away");
+    DRY_RUN = short('d', flag(CONFIG, "dry-run", Switch, "STUNNER_DRY_RUN", "",
+        "Load and apply configs without opening any socket"));
+
+    UDP_THREAD_NUM = short('u', flag(SERVING, "udp-thread-num", Value("N"), "STUNNER_UDP_THREAD_NUM", "0",
+        "Number of shards, at most the CPUs granted; 0 is all of them"));
+    RELAY_PORT_RANGE = flag(SERVING, "relay-port-range", Value("LO-HI"), "STUNNER_RELAY_PORT_RANGE", "",
+        "Take relay ports from this range only; overrides the config");
+    ALLOW_LOOPBACK_PEERS = flag(SERVING, "allow-loopback-peers", Switch, "STUNNER_ALLOW_LOOPBACK_PEERS", "",
+        "Let clusters of any width admit loopback peers and this host's own addresses");
+    CREDENTIAL_GRACE = flag(SERVING, "credential-grace", Value("DURATION"), "STUNNER_CREDENTIAL_GRACE", "0",
+        "How long new allocations may still use the previous credential after a change");
+    MAX_EPHEMERAL_LIFETIME = flag(SERVING, "max-ephemeral-lifetime", Value("DURATION"), "STUNNER_MAX_EPHEMERAL_LIFETIME", "",
+        "Refuse ephemeral credentials that expire later than this from now; 0 is no limit");
+
+    UNAUTH_RATE_LIMIT = flag(LIMITS, "unauth-rate-limit", Value("N"), "STUNNER_UNAUTH_RATE_LIMIT", "1000",
+        "Challenges per second and source address (IPv6: /64), the excess is dropped; 0 is no limit");
+    MAX_CONNECTIONS_PER_SOURCE = flag(LIMITS, "max-connections-per-source", Value("N"), "STUNNER_MAX_CONNECTIONS_PER_SOURCE", "4096",
+        "TCP and TLS connections and DTLS sessions per source address; 0 is no limit");
+    MAX_HANDSHAKES = flag(LIMITS, "max-handshakes", Value("N"), "STUNNER_MAX_HANDSHAKES", "100",
+        "Unfinished TLS and DTLS handshakes per source address; 0 is no limit");
+
+    ADMIN_ADDRESS = flag(LIFE, "admin-address", Value("ADDR:PORT"), "STUNNER_ADMIN_ADDRESS", "127.0.0.1:8087",
+        "Loopback address of the admin API, or `off`");
+    DRAIN_TIMEOUT = flag(LIFE, "drain-timeout", Value("DURATION"), "STUNNER_DRAIN_TIMEOUT", "3600s",
+        "After SIGTERM, exit at the latest after this long");
+    STALE_ALLOCATION_TIMEOUT = flag(LIFE, "stale-allocation-timeout", Value("DURATION"), "STUNNER_STALE_ALLOCATION_TIMEOUT", "60s",
+        "An allocation without traffic for this long does not hold up a drain");
+    ALTERNATE_SERVER = flag(LIFE, "alternate-server", Value("ADDR:PORT"), "STUNNER_ALTERNATE_SERVER", "",
+        "While draining, send new clients here (300 Try Alternate) instead of refusing them, or `off`");
+    READY_WHILE_DRAINING = flag(LIFE, "ready-while-draining", Switch, "STUNNER_READY_WHILE_DRAINING", "",
+        "Keep /ready at 200 while draining");
+    FORCE_READY_STATUS = flag(LIFE, "force-ready-status", Switch, "STUNNER_FORCE_READY_STATUS", "",
+        "Keep /ready at 200 always, also before the first config");
+
+    LOG = short('l', flag(LOGS, "log", Value("SPEC"), "STUNNER_LOG", "all:INFO",
+        "Log levels by scope, such as `all:WARN,turn:DEBUG`; overrides the config"));
+    VERBOSE = short('v', flag(LOGS, "verbose", Switch, "STUNNER_VERBOSE", "",
+        "The same as `--log all:DEBUG`, unless --log is given"));
+    LOG_FORMAT = flag(LOGS, "log-format", Value("text|json"), "STUNNER_LOG_FORMAT", "text",
+        "How log lines are written");
+
+    HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
+    VERSION = flag(OTHER, "version", Switch, "", "", "Print the version");
+
+    CDS_SERVER_ADDRESS = flag(CDS, "cds-server-address", Value("ADDR[:PORT]"), "CDS_SERVER_ADDR", "",
+        "Address of the discovery service, used without asking Kubernetes, or `off`");
+    CDS_SERVER_NAMESPACE = flag(CDS, "cds-server-namespace", Value("NAMESPACE"), "CDS_SERVER_NAMESPACE", "",
+        "Namespace in which to look for the discovery service");
+    CDS_SERVER_PORT = flag(CDS, "cds-server-port", Value("PORT"), "CDS_SERVER_PORT", "13478",
+        "Port of the discovery service");
+    KUBECONFIG = flag(CDS, "kubeconfig", Value("FILE"), "KUBECONFIG", "",
+        "Kubeconfig file");
+    CONTEXT = flag(CDS, "context", Value("NAME"), "STUNNER_KUBE_CONTEXT", "",
+        "Kubeconfig context to use");
+    CLUSTER = flag(CDS, "cluster", Value("NAME"), "STUNNER_KUBE_CLUSTER", "",
+        "Kubeconfig cluster to use");
+    USER = flag(CDS, "user", Value("NAME"), "STUNNER_KUBE_USER", "",
+        "Kubeconfig user to use");
+    NAMESPACE = short('n', flag(CDS, "namespace", Value("NAMESPACE"), "STUNNER_KUBE_NAMESPACE", "",
+        "Namespace of requests"));
+    SERVER = short('s', flag(CDS, "server", Value("URL"), "STUNNER_KUBE_SERVER", "",
+        "Address of the API server"));
+    TOKEN = flag(CDS, "token", Value("TOKEN"), "STUNNER_KUBE_TOKEN", "",
+        "Bearer token for the API server");
+    AS = flag(CDS, "as", Value("USER"), "STUNNER_KUBE_AS", "",
+        "User to impersonate");
+    AS_GROUP = flag(CDS, "as-group", Values("GROUP"), "STUNNER_KUBE_AS_GROUP", "",
+        "Group to impersonate; can be given several times");
+    AS_UID = flag(CDS, "as-uid", Value("UID"), "STUNNER_KUBE_AS_UID", "",
+        "UID to impersonate");
+    AS_USER_EXTRA = flag(CDS, "as-user-extra", Values("KEY=VALUE"), "STUNNER_KUBE_AS_USER_EXTRA", "",
+        "Extra attribute to impersonate; can be given several times");
+    CERTIFICATE_AUTHORITY = flag(CDS, "certificate-authority", Value("FILE"), "STUNNER_KUBE_CERTIFICATE_AUTHORITY", "",
+        "CA certificate of the API server");
+    CLIENT_CERTIFICATE = flag(CDS, "client-certificate", Value("FILE"), "STUNNER_KUBE_CLIENT_CERTIFICATE", "",
+        "Client certificate for the API server");
+    CLIENT_KEY = flag(CDS, "client-key", Value("FILE"), "STUNNER_KUBE_CLIENT_KEY", "",
+        "Key of the client certificate");
+    INSECURE_SKIP_TLS_VERIFY = flag(CDS, "insecure-skip-tls-verify", Switch, "STUNNER_KUBE_INSECURE_SKIP_TLS_VERIFY", "",
+        "Do not check the API server's certificate");
+    TLS_SERVER_NAME = flag(CDS, "tls-server-name", Value("NAME"), "STUNNER_KUBE_TLS_SERVER_NAME", "",
+        "Name to check the API server's certificate against");
+    REQUEST_TIMEOUT = flag(CDS, "request-timeout", Value("DURATION"), "STUNNER_KUBE_REQUEST_TIMEOUT", "0",
+        "Deadline of a single request; 0 is none");
+    CACHE_DIR = flag(CDS, "cache-dir", Value("DIR"), "STUNNER_KUBE_CACHE_DIR", "$HOME/.kube/cache",
+        "Cache of API discovery; accepted for compatibility");
+    DISABLE_COMPRESSION = flag(CDS, "disable-compression", Switch, "STUNNER_KUBE_DISABLE_COMPRESSION", "",
+        "Ask the API server for uncompressed answers");
+}
