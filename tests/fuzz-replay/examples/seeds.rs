@@ -24,7 +24,11 @@ fn main() -> std::io::Result<()> {
     streams.push(("all", [&[0x07], all.as_slice()].concat()));
     streams.push(("garbage", b"\x05\x80garbage".to_vec()));
     streams.push(("no-cookie", b"\x01\0\x01\0\x08\x12\x34\x56\x78".to_vec()));
-    for (target, seeds) in [("stun_message", messages), ("stream_framing", streams)] {
+    for (target, seeds) in [
+        ("stun_message", messages),
+        ("stream_framing", streams),
+        ("server", programs()),
+    ] {
         let folder = corpus.join(target);
         std::fs::create_dir_all(&folder)?;
         for (name, bytes) in seeds {
@@ -32,6 +36,102 @@ fn main() -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Programs for the server target; what a step's bytes mean is in `src/server/`.
+fn programs() -> Vec<(&'static str, Vec<u8>)> {
+    // Per client: a request without credentials, then one with those of the challenge.
+    let challenge = |client: u8, wish: u8| [1, client, 0, 0x07, wish];
+    let allocate = |client: u8, wish: u8| [1, client, 0, 0x87, wish];
+    let ready: &[u8] = &[8, 0];
+    let (udp, tcp, both, even) = (0x3F, 0x38, 0x0F, 0x17);
+    let permission = |client: u8| [1, client, 2, 0x87, 0, 0];
+    let channel = |client: u8| [1, client, 3, 0x87, 0, 0];
+    let connect = |client: u8| [1, client, 4, 0x87, 0];
+    let bind = |client: u8| [1, client, 5, 0x87, 0];
+    let delete = |client: u8| [1, client, 1, 0x87, 0, 0];
+    let data: &[u8] = &[7, 0, 0, 5, b'h', b'e', b'l', b'l', b'o'];
+    let from_peer: &[u8] = &[10, 0, 0, 0, 100];
+    let minutes: &[u8] = &[11, 0xC5, 0];
+    let story = |parts: &[&[u8]]| parts.concat();
+    vec![
+        (
+            "challenge",
+            story(&[&challenge(0, udp), &challenge(1, udp)]),
+        ),
+        (
+            "udp",
+            story(&[
+                &challenge(0, udp),
+                &allocate(0, udp),
+                ready,
+                &permission(0),
+                &channel(0),
+                data,
+                &[6, 0, 0, 0x90],
+                from_peer,
+                &[15, 0, 0, 3, 0, 4],
+                &delete(0),
+            ]),
+        ),
+        (
+            "expiry",
+            story(&[
+                &challenge(4, even),
+                &allocate(4, even),
+                ready,
+                &channel(4),
+                minutes,
+                minutes,
+                data,
+            ]),
+        ),
+        (
+            "dual",
+            story(&[&challenge(0, both), &allocate(0, both), &[8, 1], &delete(0)]),
+        ),
+        (
+            "tcp",
+            story(&[
+                &challenge(2, tcp),
+                &allocate(2, tcp),
+                ready,
+                &permission(2),
+                &connect(2),
+                &[13, 0],
+                &challenge(3, tcp),
+                &bind(3),
+                &[13, 0x80],
+                &[13, 0xA0, 0, 1],
+                &[14, 0, 2],
+            ]),
+        ),
+        (
+            "policy",
+            story(&[
+                &challenge(0, udp),
+                &allocate(0, udp),
+                ready,
+                &channel(0),
+                &[12, 0x3F],
+                data,
+                from_peer,
+                &[12, 0x80],
+                &allocate(1, udp),
+                &permission(0),
+                &[14, 0x40],
+            ]),
+        ),
+        (
+            "sha256",
+            story(&[
+                &challenge(0, udp),
+                &[1, 0, 0, 0x47, udp],
+                ready,
+                &[1, 0, 1, 0x67, 9, 9],
+            ]),
+        ),
+    ]
 }
 
 /// With the padding a stream needs; STUN messages have none.

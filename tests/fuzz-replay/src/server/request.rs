@@ -42,12 +42,12 @@ const METHODS: [Method; 8] = [
 ];
 
 /// Writes a request into `buffer`. Which attributes it has is up to the input; each method gets the
-/// ones it needs most of the time.
+/// ones it needs most of the time; `connection` turns a choice into the id of a connection.
 pub fn request(
     buffer: &mut [u8],
     input: &mut Input<'_>,
     terms: &Terms,
-    connection: u32,
+    connection: impl Fn(u8) -> u32,
     counter: &mut u64,
 ) -> usize {
     let method = METHODS[usize::from(input.byte()) % METHODS.len()];
@@ -84,7 +84,7 @@ pub fn request(
             writer.xor_address(attr::XOR_PEER_ADDRESS, input.peer());
         }
         Method::CONNECTION_BIND => {
-            writer.connection_id(connection);
+            writer.connection_id(connection(input.byte()));
         }
         _ => (),
     }

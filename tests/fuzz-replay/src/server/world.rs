@@ -48,7 +48,8 @@ pub struct World {
     /// Requests whose sockets were granted and not yet taken or abandoned.
     granted: BTreeSet<RequestId>,
     live: BTreeMap<AllocationId, ClientPath>,
-    connections: BTreeSet<ConnectionId>,
+    /// Peer connections, and whether the runtime still has to say how connecting went.
+    connections: BTreeMap<ConnectionId, bool>,
     next_port: u16,
 }
 
@@ -100,7 +101,7 @@ impl World {
             waiting: VecDeque::new(),
             granted: BTreeSet::new(),
             live: BTreeMap::new(),
-            connections: BTreeSet::new(),
+            connections: BTreeMap::new(),
             next_port: 50_000,
         }
     }
@@ -144,7 +145,8 @@ impl World {
     pub fn channel_data(&mut self, input: &mut Input<'_>) {
         let client = self.client(input);
         let number = 0x4000 + u16::from(input.byte() & 0x07);
-        let payload = input.bytes(usize::from(input.byte() & 0x1F));
+        let len = usize::from(input.byte() & 0x1F);
+        let payload = input.bytes(len);
         let mut bytes = channel_data::header(number, payload.len() as u16).to_vec();
         bytes.extend(payload);
         self.deliver(client, &bytes);
@@ -221,22 +223,31 @@ impl World {
 
     pub fn peer_connections(&mut self, input: &mut Input<'_>) {
         let choice = input.byte();
-        let connection = self.connection(choice);
+        let connection = pick(&self.connections, choice);
+        let is_connecting = self.connections.get(&connection).copied();
         match choice >> 5 {
-            0 | 1 => self.server.peer_connected(self.now, connection, Ok(())),
-            2 => self.server.peer_connected(self.now, connection, Err(())),
-            3 => self.server.peer_closed(self.now, connection),
+            // The runtime says how a connect went once, but may speak of what has gone meanwhile.
+            0..=2 if is_connecting != Some(false) => {
+                let result = if choice >> 5 == 2 { Err(()) } else { Ok(()) };
+                match (is_connecting, result) {
+                    (Some(_), Ok(())) => _ = self.connections.insert(connection, false),
+                    _ => _ = self.connections.remove(&connection),
+                }
+                self.server.peer_connected(self.now, connection, result);
+            }
+            3 => {
+                self.connections.remove(&connection);
+                self.server.peer_closed(self.now, connection);
+            }
             4 => self.server.connection_traffic(self.now, connection, 1, 2),
             _ => {
                 let (id, peer) = (self.allocation(input), input.peer());
                 if let Some(accepted) = self.server.peer_accepted(self.now, id, peer) {
                     assert!(self.live.contains_key(&id));
-                    self.connections.insert(accepted);
+                    let known = self.connections.insert(accepted, false);
+                    assert_eq!(known, None, "one id twice");
                 }
             }
-        }
-        if choice >> 5 == 2 || choice >> 5 == 3 {
-            self.connections.remove(&connection);
         }
     }
 
@@ -349,15 +360,19 @@ impl World {
                 ..
             } => {
                 assert!(self.live.contains_key(&allocation));
-                assert!(self.connections.insert(connection), "one id twice");
+                let known = self.connections.insert(connection, true);
+                assert_eq!(known, None, "one id twice");
                 let admission = &self.policy.listeners[&self.live[&allocation].listener].admission;
                 assert!(admission.admit(PeerTransport::Tcp, peer).is_admitted());
             }
             Effect::ClosePeer { connection } => {
-                assert!(self.connections.remove(&connection), "closed twice");
+                assert!(
+                    self.connections.remove(&connection).is_some(),
+                    "closed twice"
+                );
             }
             Effect::BindPeer { connection, path } => {
-                assert!(self.connections.contains(&connection));
+                assert!(self.connections.contains_key(&connection));
                 assert!(path.tuple.transport.is_stream());
             }
             Effect::ForwardBind { .. } => panic!("there is one shard"),
@@ -410,7 +425,7 @@ impl World {
     fn make_request(&mut self, input: &mut Input<'_>) -> (usize, Vec<u8>) {
         let client = self.client(input);
         let mut buffer = vec![0; 1500];
-        let connection = self.connection(self.counter as u8).0;
+        let connection = |choice| pick(&self.connections, choice).0;
         let terms = &self.clients[client].terms;
         let len = request(&mut buffer, input, terms, connection, &mut self.counter);
         buffer.truncate(len);
@@ -459,11 +474,11 @@ impl World {
         let live = self.live.keys().nth(choice % (self.live.len() + 1));
         live.copied().unwrap_or(unknown)
     }
+}
 
-    /// A connection that exists, or one that does not.
-    fn connection(&self, choice: u8) -> ConnectionId {
-        let nth = usize::from(choice & 0x1F) % (self.connections.len() + 1);
-        let unknown = ConnectionId(u32::from(choice));
-        self.connections.iter().nth(nth).copied().unwrap_or(unknown)
-    }
+/// A connection that exists, or one that does not.
+fn pick(connections: &BTreeMap<ConnectionId, bool>, choice: u8) -> ConnectionId {
+    let nth = usize::from(choice & 0x1F) % (connections.len() + 1);
+    let unknown = ConnectionId(u32::from(choice));
+    connections.keys().nth(nth).copied().unwrap_or(unknown)
 }
