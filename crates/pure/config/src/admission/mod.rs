@@ -167,6 +167,8 @@ impl Admission {
         let wide = tables.find(target, port, bounds.special_min());
         let live = self.relay_ports.contains(transport, port);
         match if live { wide } else { strict } {
+            // The reason must say so wherever a relay port going live would change the verdict.
+            None if !live && wide.is_some() => Err(DenyReason::OwnAddress),
             None => Err(self.reason(transport, target, Some(port), bounds, live)),
             Some(_) if self.own.is_listener(transport, port) => Err(DenyReason::OwnListener),
             Some(order) => Ok((order, wide == strict)),

@@ -52,13 +52,15 @@ impl ClusterKind {
 }
 
 impl Cluster {
-    /// The endpoints in their normal spelling.
+    /// The endpoints in their normal spelling, sorted as texts.
     pub fn endpoint_texts(&self) -> Vec<String> {
-        match &self.kind {
+        let mut texts: Vec<String> = match &self.kind {
             ClusterKind::Static(endpoints) => endpoints.iter().map(ToString::to_string).collect(),
             ClusterKind::StrictDns(endpoints) => {
                 endpoints.iter().map(ToString::to_string).collect()
             }
-        }
+        };
+        texts.sort();
+        texts
     }
 }
