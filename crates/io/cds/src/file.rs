@@ -9,7 +9,7 @@ use tokio::io::AsyncReadExt;
 use crate::error::{LoadError, MAX_CONFIG_BYTES};
 
 /// A file system that hangs must not hang its reader.
-const READ_DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const READ_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The text of a config file. An empty file is an error: it is most likely one that is about to be written.
 pub(crate) async fn read(path: &Path) -> Result<String, LoadError> {

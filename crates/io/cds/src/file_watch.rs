@@ -15,7 +15,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc;
 
 use crate::error::LoadError;
-use crate::file::read;
+use crate::file::{READ_DEADLINE, read};
 use crate::interpret::{FILE_SCOPE as SCOPE, interpret, on_one_line};
 use crate::load::Update;
 use crate::options::Options;
@@ -35,7 +35,7 @@ async fn follow(path: &Path, id: &str, options: &Options, outbox: &Outbox) {
     let mut known: Option<Content> = None;
     loop {
         // Armed before the look: a change after the look then leaves a poke behind.
-        sentinel.arm();
+        sentinel.arm().await;
         let content = settled(path, known.as_ref(), timing.file_settle).await;
         if known.as_ref() != Some(&content) {
             handle(path, id, &content, options, outbox);
@@ -171,20 +171,17 @@ impl Sentinel {
         }
     }
 
-    /// Watches the folder of the name and, where it is a link, the folder of what it points to.
-    fn arm(&mut self) {
+    /// Watches the folders that the content depends on now.
+    async fn arm(&mut self) {
         let Some(watcher) = &mut self.watcher else {
             return;
         };
-        let named = folder_of(&self.path);
-        let real = self.path.canonicalize().ok().map(|path| folder_of(&path));
-        let wanted: BTreeMap<PathBuf, u64> = std::iter::once(named)
-            .chain(real)
-            .filter_map(|folder| {
-                let inode = std::fs::metadata(&folder).ok()?.ino();
-                Some((folder, inode))
-            })
-            .collect();
+        let path = self.path.clone();
+        let looked_up = tokio::task::spawn_blocking(move || inode_by_folder(&path));
+        // Where the file system hangs there is nothing to watch; the next look tries again.
+        let Ok(Ok(wanted)) = tokio::time::timeout(READ_DEADLINE, looked_up).await else {
+            return;
+        };
         if wanted == self.inode_by_folder {
             return;
         }
@@ -212,6 +209,18 @@ impl Sentinel {
             let _ = self.pokes.try_recv();
         }
     }
+}
+
+/// The folder of the name and, where it is a link, the folder of what it points to.
+fn inode_by_folder(path: &Path) -> BTreeMap<PathBuf, u64> {
+    let real = path.canonicalize().ok().map(|path| folder_of(&path));
+    std::iter::once(folder_of(path))
+        .chain(real)
+        .filter_map(|folder| {
+            let inode = std::fs::metadata(&folder).ok()?.ino();
+            Some((folder, inode))
+        })
+        .collect()
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -152,3 +152,41 @@ async fn unusable_roots_and_tokens_are_named() {
     // A file without any certificate adds none, and the test CA is then unknown.
     update.expect_err("no roots");
 }
+
+/// The environment can only be set for another process, so the client runs in one: this test itself, started again.
+#[tokio::test]
+async fn ssl_cert_file_names_the_roots() {
+    let server = TlsServer::start().await;
+    let serve = async {
+        let mut stream = server.accept().await.expect("handshake");
+        read_head(&mut stream).await;
+        answer(&mut stream, "200 OK", &config(1)).await;
+    };
+    let origin = server.origin("https", "localhost").to_string();
+    let roots = server.dir.path().join("ca.pem");
+    let client = tokio::task::spawn_blocking(move || {
+        std::process::Command::new(std::env::current_exe().expect("executable"))
+            .args([
+                "--ignored",
+                "--exact",
+                "client_with_the_roots_of_its_environment",
+            ])
+            .env("SSL_CERT_FILE", roots)
+            .env("ORIGIN_UNDER_TEST", origin)
+            .output()
+            .expect("client")
+    });
+    let (_, client) = tokio::join!(serve, client);
+    let client = client.expect("joined");
+    assert!(client.status.success(), "{client:?}");
+}
+
+#[tokio::test]
+#[ignore = "the client of another test"]
+async fn client_with_the_roots_of_its_environment() {
+    let origin = std::env::var("ORIGIN_UNDER_TEST").expect("origin");
+    let origin = Origin::parse(&origin).expect("origin");
+    load_once(&origin, ID, None, &options())
+        .await
+        .expect("a config");
+}

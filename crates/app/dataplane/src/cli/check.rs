@@ -39,13 +39,7 @@ pub async fn check(
     if is_turn_uri(origin) {
         return check_turn_uri(origin);
     }
-    let parsed = Origin::parse(origin).and_then(|origin| {
-        origin.with_cds_server(
-            options.cds_server_address.as_deref(),
-            options.cds_server_port,
-        )
-    });
-    let origin = match parsed {
+    let origin = match options.resolve(origin) {
         Ok(origin) => origin,
         // The place is not what was typed: that may hold a password.
         Err(error) => return failed("config origin", &error, Some(error.hint())),

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use stunner_cds::{Origin, OriginError};
+
 use super::flags;
 use super::matches::Given;
 use super::report::UsageError;
@@ -161,6 +163,27 @@ impl Options {
             kubernetes: KubernetesFlags::from_given(given)?,
             warnings,
         })
+    }
+}
+
+impl Options {
+    /// Where the config comes from. `--cds-server-address` stands in for discovery through Kubernetes.
+    pub fn config_origin(&self) -> Result<Origin, OriginError> {
+        self.resolve(&self.origin)
+    }
+
+    /// Reads an origin that was not given by `--config`.
+    pub(super) fn resolve(&self, origin: &str) -> Result<Origin, OriginError> {
+        let address = self.cds_server_address.as_deref();
+        Origin::parse(origin)?.with_cds_server(address, self.cds_server_port)
+    }
+
+    /// How to read from the origin, with the environment of this process.
+    pub fn cds_options(&self) -> stunner_cds::Options {
+        stunner_cds::Options {
+            cache_dir: self.config_cache.clone(),
+            ..stunner_cds::Options::default()
+        }
     }
 }
 

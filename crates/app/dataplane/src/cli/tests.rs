@@ -287,6 +287,23 @@ fn one_argument_is_a_turn_uri_and_is_never_shown() {
 }
 
 #[test]
+fn a_server_given_by_address_stands_in_for_discovery() {
+    let origin = |line| {
+        options(line)
+            .config_origin()
+            .map(|origin| origin.to_string())
+    };
+    let line = "-c k8s --cds-server-address 10.0.0.1 --cds-server-port 14000";
+    assert_eq!(origin(line).as_deref(), Ok("http://10.0.0.1:14000"));
+    assert_eq!(origin("-c k8s").as_deref(), Ok("k8s"));
+    assert_eq!(
+        origin("-c /x --cds-server-address 10.0.0.1").as_deref(),
+        Ok("/x")
+    );
+    assert!(origin("-c ftp://x").is_err());
+}
+
+#[test]
 fn tokens_are_never_shown() {
     let options = options("--token pa55");
     assert!(!format!("{options:?} {:?}", options.kubernetes).contains("pa55"));
