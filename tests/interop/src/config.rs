@@ -111,6 +111,16 @@ impl Config {
         list.last_mut().expect("just pushed")
     }
 
+    /// Relays from `address`, which the clusters admit by name, instead of from loopback.
+    pub fn move_to(&mut self, address: &str) {
+        for listener in self.0["listeners"].as_array_mut().into_iter().flatten() {
+            listener["address"] = address.into();
+        }
+        for cluster in self.0["clusters"].as_array_mut().into_iter().flatten() {
+            cluster["endpoints"] = json!([address]);
+        }
+    }
+
     pub fn listener(&mut self, name: &str) -> &mut Value {
         self.0["listeners"]
             .as_array_mut()

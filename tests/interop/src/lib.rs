@@ -10,11 +10,13 @@
     reason = "a harness panics to fail the test"
 )]
 
+pub mod browser;
 pub mod cache;
 pub mod config;
 pub mod echo;
 pub mod go;
 pub mod http;
+pub mod netns;
 pub mod pki;
 pub mod ports;
 pub mod process;

@@ -15,7 +15,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command` with both outputs captured line by line.
+    /// Starts `command` with both outputs captured line by line. It ends with the calling thread at the latest.
     pub fn start(name: &str, mut command: Command) -> std::io::Result<Self> {
         command
             .stdin(Stdio::null())
@@ -182,7 +182,7 @@ mod raw {
         unsafe { libc::kill(pid as libc::pid_t, signal) };
     }
 
-    /// Asks the kernel to kill the child when the test process dies, however it dies.
+    /// Asks the kernel to kill the child when the thread that starts it ends, however it ends.
     pub fn die_with_parent(command: &mut Command) {
         // SAFETY: prctl with PR_SET_PDEATHSIG is async-signal-safe and touches no memory.
         unsafe {

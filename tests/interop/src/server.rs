@@ -43,21 +43,35 @@ impl TurnServer {
     pub fn start() -> Self {
         let ca = TestCa::new();
         let identity = ca.ecdsa("interop ecdsa");
-        Self::start_as(ca, &identity)
+        Self::start_as(ca, &identity, None)
+    }
+
+    /// With `address` in place of loopback; for network namespaces.
+    pub fn start_at(address: &str) -> Self {
+        let ca = TestCa::new();
+        let identity = ca.ecdsa("interop ecdsa");
+        Self::start_as(ca, &identity, Some(address))
     }
 
     pub fn start_rsa() -> Self {
         let ca = TestCa::new();
         let identity = ca.rsa("interop rsa");
-        Self::start_as(ca, &identity)
+        Self::start_as(ca, &identity, None)
     }
 
-    fn start_as(ca: TestCa, identity: &Identity) -> Self {
+    fn start_as(ca: TestCa, identity: &Identity, address: Option<&str>) -> Self {
         let dir = TempDir::with_prefix("interop-").expect("temporary folder");
         let backend = if testing_coturn() {
-            start_coturn(&dir, identity)
+            match address {
+                Some(address) => start_coturn(&dir, identity, &[address]),
+                None => start_coturn(&dir, identity, &["127.0.0.1", "::1"]),
+            }
         } else {
-            Backend::Stunnerd(Box::new(Stunnerd::start(&Config::standard(identity))))
+            let mut config = Config::standard(identity);
+            if let Some(address) = address {
+                config.move_to(address);
+            }
+            Backend::Stunnerd(Box::new(Stunnerd::start(&config)))
         };
         Self { backend, ca, dir }
     }
@@ -105,7 +119,7 @@ impl TurnServer {
     }
 }
 
-fn start_coturn(dir: &TempDir, identity: &Identity) -> Backend {
+fn start_coturn(dir: &TempDir, identity: &Identity, addresses: &[&str]) -> Backend {
     let (cert, key) = identity.write(dir.path(), "coturn");
     let (plain, secure) = (free_port(), free_port());
     let mut command = Command::new("turnserver");
@@ -120,19 +134,12 @@ fn start_coturn(dir: &TempDir, identity: &Identity) -> Backend {
             "--log-file",
             "stdout",
         ])
-        .args([
-            "--simple-log",
-            "-L",
-            "127.0.0.1",
-            "-L",
-            "::1",
-            "-E",
-            "127.0.0.1",
-            "-E",
-            "::1",
-            "-m",
-            "2",
-        ])
+        .args(["--simple-log", "-m", "2"])
+        .args(
+            addresses
+                .iter()
+                .flat_map(|address| ["-L", address, "-E", address]),
+        )
         .args([
             "-p",
             &plain.to_string(),
@@ -152,7 +159,7 @@ fn start_coturn(dir: &TempDir, identity: &Identity) -> Backend {
         .args(["--pkey".into(), key.into_os_string()]);
     let process = Process::start("turnserver", command).expect("start turnserver");
     let up = wait_until(Duration::from_secs(10), || {
-        std::net::TcpStream::connect(("127.0.0.1", secure)).is_ok()
+        std::net::TcpStream::connect((addresses[0], secure)).is_ok()
     });
     assert!(up, "turnserver does not listen");
     Backend::Coturn {
