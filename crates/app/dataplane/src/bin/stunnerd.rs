@@ -1,1 +1,5 @@
-fn main() {}
+//! The `stunnerd` program.
+
+fn main() -> std::process::ExitCode {
+    stunner_dataplane::runtime::main()
+}

@@ -31,6 +31,7 @@ mod packets;
 mod permissions;
 mod permit;
 mod policy;
+mod queries;
 mod random;
 mod rate;
 mod refresh;

@@ -1,0 +1,169 @@
+//! Everything about a configuration change that can fail, done before anything is touched.
+
+use std::io;
+
+use stunner_config::diff::{Changes, ListenerChange};
+use stunner_config::{Config, HttpEndpoint, Listener, Protocol};
+use stunner_net::identity::IdentityError;
+
+use super::identity::mode_of;
+use super::ports::{BoundPort, PortTable};
+use super::servers::{HttpServers, PreparedServers, Purpose};
+use crate::shard::{Mode, PortId};
+
+/// Why a configuration cannot be put in force.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    #[error("listener `{listener}`: cannot use the certificate: {source}")]
+    Identity {
+        listener: String,
+        source: IdentityError,
+    },
+    #[error("listener `{listener}`: cannot open {protocol} port {port}: {source}")]
+    Port {
+        listener: String,
+        protocol: Protocol,
+        port: u16,
+        source: io::Error,
+    },
+    #[error("cannot open the {purpose} endpoint `{endpoint}`: {source}")]
+    Endpoint {
+        purpose: &'static str,
+        endpoint: HttpEndpoint,
+        source: io::Error,
+    },
+}
+
+impl PrepareError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Identity { .. } => {
+                "give a PEM chain and the matching key, both in base64".to_owned()
+            }
+            Self::Port { port, source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                format!(
+                    "another process has port {port}: `ss -lnptu 'sport = :{port}'` shows which"
+                )
+            }
+            Self::Port { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "ports below 1024 need CAP_NET_BIND_SERVICE or the sysctl \
+                 net.ipv4.ip_unprivileged_port_start=0"
+                    .to_owned()
+            }
+            Self::Port { .. } => "choose another port or address".to_owned(),
+            Self::Endpoint { purpose, .. } => {
+                format!(
+                    "choose another address for the {purpose} endpoint, or `\"\"` to turn it off"
+                )
+            }
+        }
+    }
+}
+
+/// A listener's port: one that is open already, or sockets that were just bound.
+#[derive(Debug)]
+pub struct PreparedPort {
+    /// Index in the new config's listeners.
+    pub listener: usize,
+    pub mode: Mode,
+    pub existing: Option<PortId>,
+    pub bound: Option<BoundPort>,
+}
+
+/// A change that will succeed. Dropping it undoes its preparation.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    pub ports: Vec<PreparedPort>,
+    pub servers: PreparedServers,
+}
+
+pub fn prepare(
+    old: &Config,
+    new: &Config,
+    changes: &Changes,
+    ports: &PortTable,
+    servers: &HttpServers,
+    shards: usize,
+    cookie_key: [u8; 32],
+) -> Result<Prepared, PrepareError> {
+    let listeners = new
+        .listeners
+        .iter()
+        .enumerate()
+        .map(|(index, listener)| {
+            let mode = match unchanged_mode(old, listener, changes, ports) {
+                Some(mode) => mode,
+                None => mode_of(listener, cookie_key).map_err(|source| PrepareError::Identity {
+                    listener: listener.name.clone(),
+                    source,
+                })?,
+            };
+            prepare_port(index, listener, mode, ports, shards)
+        })
+        .collect::<Result<_, _>>()?;
+    let mut prepared = Prepared {
+        ports: listeners,
+        servers: PreparedServers::default(),
+    };
+    if let Some(change) = &changes.health {
+        prepared.servers.health = Some(servers.prepare(Purpose::Health, change.to.as_ref())?);
+    }
+    if let Some(change) = &changes.metrics {
+        prepared.servers.metrics = Some(servers.prepare(Purpose::Metrics, change.to.as_ref())?);
+    }
+    Ok(prepared)
+}
+
+fn prepare_port(
+    index: usize,
+    listener: &Listener,
+    mode: Mode,
+    ports: &PortTable,
+    shards: usize,
+) -> Result<PreparedPort, PrepareError> {
+    let transport = listener.protocol.socket();
+    let existing = ports.find(transport, listener.port);
+    let bound = match existing {
+        Some(_) => None,
+        None => {
+            let bound = BoundPort::bind(transport, listener.port, shards);
+            Some(bound.map_err(|source| PrepareError::Port {
+                listener: listener.name.clone(),
+                protocol: listener.protocol,
+                port: listener.port,
+                source,
+            })?)
+        }
+    };
+    Ok(PreparedPort {
+        listener: index,
+        mode,
+        existing,
+        bound,
+    })
+}
+
+/// The mode a listener has already. Made anew, it would make new handshakes start over.
+fn unchanged_mode(
+    old: &Config,
+    listener: &Listener,
+    changes: &Changes,
+    ports: &PortTable,
+) -> Option<Mode> {
+    let before = old.listener(&listener.name)?;
+    let renewed = changes.listeners.iter().any(|change| {
+        change.name() == listener.name
+            && matches!(
+                change,
+                ListenerChange::Added { .. }
+                    | ListenerChange::Protocol { .. }
+                    | ListenerChange::Certificate { .. }
+            )
+    });
+    if renewed {
+        return None;
+    }
+    let port = ports.find(before.protocol.socket(), before.port)?;
+    Some(ports.get(port)?.mode.clone())
+}

@@ -1,0 +1,25 @@
+//! Questions that callers ask between packets.
+
+use stunner_config::PeerTransport;
+use stunner_config::admission::{ClusterId, Verdict};
+
+use super::{ConnectionId, Server};
+use crate::FiveTuple;
+
+impl Server {
+    /// Whether an allocation lives on this 5-tuple.
+    pub fn has_allocation(&self, tuple: &FiveTuple) -> bool {
+        self.tuples.find(tuple, &self.allocations).is_some()
+    }
+
+    /// The cluster that admits the peer of a connection, to count its traffic under.
+    pub fn connection_cluster(&self, connection: ConnectionId) -> Option<ClusterId> {
+        let connection = self.connections.get(&connection)?;
+        let allocation = self.allocations.get(connection.allocation)?;
+        let listener = self.policy.listeners.get(&allocation.path.listener)?;
+        match listener.admission.admit(PeerTransport::Tcp, connection.peer) {
+            Verdict::Admitted { cluster, .. } => Some(cluster),
+            Verdict::Denied(_) => None,
+        }
+    }
+}
