@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::compare::{self, CompareError, Plan};
 use crate::forwarder;
 use crate::load::{BurstMode, Direction};
-use crate::process::{Cores, allow_many_files, pin_self};
+use crate::process::{Cores, allow_many_files, count_cores, pin_self};
 use crate::server::{Forwarding, ServerKind};
 use crate::stamp::STAMP_LEN;
 
@@ -66,8 +66,8 @@ struct Compare {
     #[arg(long, default_value_t = 50)]
     sessions: usize,
     /// Packets per second for the CPU and latency figures.
-    #[arg(long, default_value_t = 20_000)]
-    rate: u64,
+    #[arg(long, value_delimiter = ',', default_values_t = [20_000, 100_000])]
+    rates: Vec<u64>,
     /// Packets under way for the packets/s figure.
     #[arg(long, default_value_t = 128)]
     window: usize,
@@ -180,7 +180,7 @@ impl Compare {
                 DirectionArg::ToClient => Direction::ToClient,
             },
             sessions: self.sessions.max(1),
-            rate: self.rate.max(1),
+            rates: self.rates.iter().map(|rate| (*rate).max(1)).collect(),
             window: self.window.max(1),
             duration: Duration::from_secs_f64(self.seconds.clamp(0.1, 3600.0)),
             allocations: self.allocations,
@@ -231,12 +231,11 @@ enum CliError {
 fn run_compare(arguments: &Compare) -> Result<(), CliError> {
     let mut plan = arguments.plan();
     allow_many_files();
-    if let Some(cores) = plan.cores {
-        let available = std::thread::available_parallelism().map_or(1, usize::from);
-        if available < 2 || pin_self(cores.generator).is_err() {
-            eprintln!("warning: nothing is pinned; generator and servers share cores");
-            plan.cores = None;
-        }
+    if let Some(cores) = plan.cores
+        && (count_cores() < 2 || pin_self(cores.generator).is_err())
+    {
+        eprintln!("warning: nothing is pinned; generator and servers share cores");
+        plan.cores = None;
     }
     let report = compare::run(&plan, |line| eprintln!("{line}"))?;
     print!("{}", report.table());

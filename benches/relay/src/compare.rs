@@ -8,8 +8,11 @@ use thiserror::Error;
 
 use crate::allocations;
 use crate::load::{BurstMode, Direction, Generator, Outcome, Pace, Traffic};
-use crate::process::{Cores, machine};
-use crate::report::{AllocationReport, Machine, Method, RelayReport, Report, SCHEMA, ServerReport};
+use crate::process::{Cores, count_cores, machine};
+use crate::report::{
+    AllocationReport, Machine, Method, RatedReport, RelayReport, Report, SCHEMA, SaturatedReport,
+    ServerReport,
+};
 use crate::server::{PEER_IP, Server, ServerError, ServerKind};
 use crate::session::{SessionError, Target};
 
@@ -31,7 +34,7 @@ pub struct Plan {
     /// Sessions per server.
     pub sessions: usize,
     /// Packets per second for CPU and latency.
-    pub rate: u64,
+    pub rates: Vec<u64>,
     /// Packets under way for packets/s.
     pub window: usize,
     /// Length of each measurement.
@@ -83,21 +86,15 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Result<Report, Compar
             running.push(start(plan, index, &mut report)?);
         }
         for (shape, traffic) in shapes(plan).into_iter().enumerate() {
-            for one in &mut running {
-                measure_cost(
-                    plan,
-                    one,
-                    &traffic,
-                    &mut report.servers[one.index].relay[shape],
-                )?;
+            for (index, &rate) in plan.rates.iter().enumerate() {
+                for one in &mut running {
+                    let figures = &mut report.servers[one.index].relay[shape].rated[index];
+                    measure_at_rate(plan, one, &traffic, rate, figures)?;
+                }
             }
             for one in &mut running {
-                measure_throughput(
-                    plan,
-                    one,
-                    &traffic,
-                    &mut report.servers[one.index].relay[shape],
-                )?;
+                let figures = &mut report.servers[one.index].relay[shape].saturated;
+                measure_saturated(plan, one, &traffic, figures)?;
             }
         }
     }
@@ -155,7 +152,7 @@ fn start(plan: &Plan, index: usize, report: &mut Report) -> Result<Running, Comp
     };
     let brief = Duration::from_millis(200).min(plan.duration);
     generator
-        .run(&warm_up, Pace::Rate(plan.rate), brief)
+        .run(&warm_up, Pace::Rate(20_000), brief)
         .map_err(at)?;
     Ok(Running {
         index,
@@ -183,17 +180,16 @@ fn measure_allocations(plan: &Plan, index: usize, report: &mut Report) -> Result
     Ok(())
 }
 
-/// CPU time per packet and latency, at the rate all servers are given.
-fn measure_cost(
+/// CPU time per packet and latency, at a rate all servers are given.
+fn measure_at_rate(
     plan: &Plan,
     one: &mut Running,
     traffic: &Traffic,
-    figures: &mut RelayReport,
+    rate: u64,
+    figures: &mut RatedReport,
 ) -> Result<(), CompareError> {
-    let (mut outcome, cpu, _) = metered(plan, one, traffic, Pace::Rate(plan.rate))?;
-    figures
-        .cpu_us_per_packet
-        .add(cpu as f64 / 1000.0 / outcome.received.max(1) as f64);
+    let (mut outcome, cpu, _) = metered(plan, one, traffic, Pace::Rate(rate))?;
+    figures.cpu_us_per_packet.add(micros_each(cpu, &outcome));
     figures.loss.add(outcome.loss());
     let wanted = outcome.sent + outcome.skipped;
     figures
@@ -209,19 +205,24 @@ fn measure_cost(
 }
 
 /// Packets per second with a full window, and whether the server was the limit.
-fn measure_throughput(
+fn measure_saturated(
     plan: &Plan,
     one: &mut Running,
     traffic: &Traffic,
-    figures: &mut RelayReport,
+    figures: &mut SaturatedReport,
 ) -> Result<(), CompareError> {
     let (outcome, cpu, elapsed) = metered(plan, one, traffic, Pace::Window(plan.window))?;
     figures.packets_per_second.add(outcome.packets_per_second());
-    figures.saturated_loss.add(outcome.loss());
+    figures.cpu_us_per_packet.add(micros_each(cpu, &outcome));
+    figures.loss.add(outcome.loss());
     figures
-        .saturated_busy
+        .busy
         .add(cpu as f64 / elapsed.as_nanos().max(1) as f64);
     Ok(())
+}
+
+fn micros_each(cpu_nanos: u64, outcome: &Outcome) -> f64 {
+    cpu_nanos as f64 / 1000.0 / outcome.received.max(1) as f64
 }
 
 /// Runs traffic and reads the server's CPU clock around it.
@@ -282,14 +283,21 @@ fn empty_report(plan: &Plan) -> Report {
         }),
         relay: shapes(plan)
             .iter()
-            .map(|shape| RelayReport::new(shape.payload, shape.burst, mode_name(shape.mode)))
+            .map(|shape| {
+                RelayReport::new(
+                    shape.payload,
+                    shape.burst,
+                    mode_name(shape.mode),
+                    &plan.rates,
+                )
+            })
             .collect(),
     });
     Report {
         schema: SCHEMA,
         machine: Machine {
             cpu,
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: count_cores(),
             kernel,
             generator_core: plan.cores.map(|cores| cores.generator),
             server_core: plan.cores.map(|cores| cores.server),
@@ -297,7 +305,7 @@ fn empty_report(plan: &Plan) -> Report {
         method: Method {
             rounds: plan.rounds,
             sessions: plan.sessions,
-            rate: plan.rate,
+            rates: plan.rates.clone(),
             window: plan.window,
             seconds: plan.duration.as_secs_f64(),
             direction: direction_name(plan.direction).to_owned(),

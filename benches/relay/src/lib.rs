@@ -18,3 +18,4 @@ pub mod server;
 pub mod session;
 pub mod stamp;
 pub mod statistics;
+mod table;

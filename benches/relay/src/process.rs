@@ -96,6 +96,16 @@ pub fn pin_self(core: usize) -> io::Result<()> {
     }
 }
 
+/// Cores of the machine, however few of them this process is pinned to.
+pub fn count_cores() -> usize {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    cpuinfo
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count()
+        .max(1)
+}
+
 /// Raises the limit of open files of this process and its children to what the system allows; each
 /// allocation is a socket on either side.
 pub fn allow_many_files() {
