@@ -8,7 +8,8 @@
 //! **What it is not.** It opens no file and no socket and reads no environment: the environment is an argument.
 //! It does not judge whether a certificate is usable, which takes a TLS library, nor does it resolve names.
 //!
-//! Start at [`parse`], [`Config`] and [`admission::Admission`].
+//! Start at [`parse`], [`Config`] and [`admission::Admission`]. [`uri`] reads TURN URIs, [`status`] renders the config
+//! for everybody's eyes.
 
 #![forbid(unsafe_code)]
 

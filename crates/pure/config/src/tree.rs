@@ -100,7 +100,7 @@ pub fn read(text: &str) -> Result<Document, TreeError> {
         }
     }
     let root = builder.root.ok_or_else(|| TreeError {
-        place: None,
+        place: Some(Place { line: 1, column: 1 }),
         message: "the configuration is empty".to_owned(),
         hint: Some("write at least `version: v1` and an `auth` section".to_owned()),
     })?;

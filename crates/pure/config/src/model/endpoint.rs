@@ -145,11 +145,6 @@ impl EndpointError {
             }
         }
     }
-
-    /// The name itself is at fault, not its ports.
-    pub(crate) fn is_bad_name(self) -> bool {
-        self == EndpointError::Name
-    }
 }
 
 /// `IP` or `CIDR`, then nothing or `:<LO-HI>`. Host bits are masked.

@@ -68,6 +68,37 @@ pub struct Listener {
     pub routes: Vec<String>,
 }
 
+impl Listener {
+    /// The URI that clients are told (RFC 7065): public address and port where known, else the relay address and the
+    /// listening port.
+    pub fn turn_uri(&self) -> String {
+        let host = match self.public_address.as_str() {
+            "" => self.address_text.split(',').next().unwrap_or_default(),
+            public => public,
+        };
+        let (open, close) = if host.contains(':') && !host.starts_with('[') {
+            ("[", "]")
+        } else {
+            ("", "")
+        };
+        let port = if self.public_port > 0 {
+            self.public_port
+        } else {
+            self.port
+        };
+        let scheme = if self.protocol.is_secure() {
+            "turns"
+        } else {
+            "turn"
+        };
+        let transport = match self.protocol.socket() {
+            PeerTransport::Udp => "udp",
+            PeerTransport::Tcp => "tcp",
+        };
+        format!("{scheme}:{open}{host}{close}:{port}?transport={transport}")
+    }
+}
+
 /// The addresses that allocations of a listener advertise as relayed addresses.
 ///
 /// Not bind addresses: sockets bind the wildcard.

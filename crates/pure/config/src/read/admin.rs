@@ -96,7 +96,7 @@ impl Reader<'_> {
     }
 
     fn user_quota(&mut self, fields: &Fields<'_>) -> u32 {
-        let Some((number, at)) = fields.integer(self, "user_quota") else {
+        let Ok(Some((number, at))) = fields.integer(self, "user_quota") else {
             return 0;
         };
         if number < 0 {

@@ -1,8 +1,12 @@
 //! Reading `clusters`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::str::FromStr;
 
-use crate::model::{Cluster, ClusterKind, DnsEndpoint, Endpoint, PeerTransport, PortRange};
+use crate::model::{
+    Cluster, ClusterKind, DnsEndpoint, Endpoint, EndpointError, PeerTransport, PortRange,
+};
+use crate::problem::Severity;
 
 use super::fields::{Fields, Text};
 use super::{At, Reader};
@@ -39,13 +43,11 @@ impl Reader<'_> {
         let is_dns = self.is_dns(fields);
         let texts = fields.texts(self, "endpoints");
         let kind = if is_dns {
-            ClusterKind::StrictDns(self.endpoints(texts, |text| {
-                text.parse::<DnsEndpoint>().map(|e| (e.ports, e))
-            }))
+            let ports_of = |endpoint: &DnsEndpoint| endpoint.ports;
+            ClusterKind::StrictDns(self.endpoints(texts, Severity::Warning, ports_of))
         } else {
-            ClusterKind::Static(
-                self.endpoints(texts, |text| text.parse::<Endpoint>().map(|e| (e.ports, e))),
-            )
+            let ports_of = |endpoint: &Endpoint| endpoint.ports;
+            ClusterKind::Static(self.endpoints(texts, Severity::Error, ports_of))
         };
         Cluster {
             name,
@@ -90,41 +92,38 @@ impl Reader<'_> {
         }
     }
 
-    /// Parses the endpoints, each once and in order. A bad name only fails itself, since the Go system takes any name;
-    /// a bad address fails the configuration.
-    fn endpoints<E: Ord>(
+    /// Parses the endpoints, each once and in order. What is wrong with an address fails the configuration; what is
+    /// wrong with a name only costs that name, since the Go system takes anything for one.
+    fn endpoints<E: Ord + FromStr<Err = EndpointError>>(
         &mut self,
         texts: Vec<Text>,
-        parse: impl Fn(&str) -> Result<(PortRange, E), crate::EndpointError>,
+        severity: Severity,
+        ports_of: impl Fn(&E) -> PortRange,
     ) -> Vec<E> {
-        let mut endpoints = Vec::with_capacity(texts.len());
+        let mut endpoints = BTreeSet::new();
         for text in texts {
-            match parse(text.value.trim()) {
-                Ok((ports, endpoint)) => {
-                    if ports.is_empty() {
+            match text.value.trim().parse() {
+                Ok(endpoint) => {
+                    if ports_of(&endpoint).is_empty() {
+                        let shown = text.shown();
                         let message = format!(
-                            "the port range of {} ends before it begins and admits nothing",
-                            text.shown()
+                            "the port range of {shown} ends before it begins and admits nothing"
                         );
                         self.warn(&text.at, message, "write the smaller port first");
                     }
-                    endpoints.push(endpoint);
-                }
-                Err(error) if error.is_bad_name() => {
-                    let message = format!("{} is no domain name and is ignored", text.shown());
-                    self.warn(&text.at, message, error.hint());
+                    endpoints.insert(endpoint);
                 }
                 Err(error) => {
-                    self.error(
-                        &text.at,
-                        format!("bad endpoint {}: {error}", text.shown()),
-                        error.hint(),
-                    );
+                    let ignored = if severity == Severity::Warning {
+                        ", ignored"
+                    } else {
+                        ""
+                    };
+                    let message = format!("bad endpoint {}{ignored}: {error}", text.shown());
+                    self.report(severity, &text.at, message, Some(error.hint().to_owned()));
                 }
             }
         }
-        endpoints.sort();
-        endpoints.dedup();
-        endpoints
+        endpoints.into_iter().collect()
     }
 }

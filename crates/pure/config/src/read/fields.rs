@@ -38,6 +38,9 @@ impl Text {
     }
 }
 
+/// A value that has been reported as wrong: what follows from it is not worth another message.
+pub struct Refused;
+
 /// Whether variables in a value are replaced.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expansion {
@@ -203,46 +206,40 @@ impl<'t> Fields<'t> {
         text.unwrap_or_else(|| default.to_owned())
     }
 
-    /// A child whole number; an empty expansion counts as missing.
-    pub fn integer(&self, reader: &mut Reader<'_>, key: &str) -> Option<(i64, At)> {
-        let text = self.text(reader, key)?;
+    /// A child whole number; an empty expansion counts as missing. `Err` when refused, which has been reported.
+    pub fn integer(
+        &self,
+        reader: &mut Reader<'_>,
+        key: &str,
+    ) -> Result<Option<(i64, At)>, Refused> {
+        if self.node(key).is_none() {
+            return Ok(None);
+        }
+        let text = self.text(reader, key).ok_or(Refused)?;
         if text.value.is_empty() && !text.variables.is_empty() {
-            return None;
+            return Ok(None);
         }
-        match text.value.trim().parse() {
-            Ok(number) => {
-                if text.quoted && text.variables.is_empty() {
-                    reader.warn(
-                        &text.at,
-                        "a number in quotes",
-                        "remove the quotes; other programs refuse them",
-                    );
-                }
-                Some((number, text.at))
-            }
-            Err(_) => {
-                reader.error(
-                    &text.at,
-                    format!("expected a whole number, found {}", text.shown()),
-                    "write digits only",
-                );
-                None
-            }
+        let Ok(number) = text.value.trim().parse() else {
+            let message = format!("expected a whole number, found {}", text.shown());
+            reader.error(&text.at, message, "write digits only");
+            return Err(Refused);
+        };
+        if text.quoted && text.variables.is_empty() {
+            let hint = "remove the quotes; other programs refuse them";
+            reader.warn(&text.at, "a number in quotes", hint);
         }
+        Ok(Some((number, text.at)))
     }
 
-    /// A child port number from 0; 0 when missing or refused.
-    pub fn port(&self, reader: &mut Reader<'_>, key: &str) -> u16 {
-        let Some((number, at)) = self.integer(reader, key) else {
-            return 0;
+    /// A child port number; 0 when missing.
+    pub fn port(&self, reader: &mut Reader<'_>, key: &str) -> Result<u16, Refused> {
+        let Some((number, at)) = self.integer(reader, key)? else {
+            return Ok(0);
         };
-        u16::try_from(number).unwrap_or_else(|_| {
-            reader.error(
-                &at,
-                format!("port {number} is out of range"),
-                "ports are 1 to 65535",
-            );
-            0
+        u16::try_from(number).map_err(|_| {
+            let message = format!("port {number} is out of range");
+            reader.error(&at, message, "ports are 1 to 65535");
+            Refused
         })
     }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::model::{Cluster, Listener, Protocol, RelayAddresses, defaults};
 
 use super::admin::sorted;
-use super::fields::{Fields, Text};
+use super::fields::{Fields, Refused, Text};
 use super::{At, Reader};
 
 const KEYS: &[&str] = &[
@@ -20,42 +20,55 @@ const KEYS: &[&str] = &[
     "routes",
 ];
 
+/// A listener that has yet to be compared with the others.
+struct Candidate {
+    listener: Listener,
+    at: At,
+    /// Protocol and port are what the text says, not stand-ins for refused ones.
+    is_socket_known: bool,
+}
+
 impl Reader<'_> {
     pub(super) fn listeners(&mut self, root: &Fields<'_>) -> Vec<Listener> {
-        let mut listeners: Vec<(Listener, At)> = Vec::new();
+        let mut candidates = Vec::new();
         for (node, at) in root.list(self, "listeners") {
-            let Some(fields) = Fields::of(self, node, at, KEYS) else {
-                continue;
-            };
-            let listener = self.listener(&fields);
-            listeners.push((listener, fields.at().clone()));
+            if let Some(fields) = Fields::of(self, node, at, KEYS) {
+                candidates.push(self.listener(&fields));
+            }
         }
-        self.listener_conflicts(&listeners);
-        listeners
+        self.listener_conflicts(&candidates);
+        candidates
             .into_iter()
-            .map(|(listener, _)| listener)
+            .map(|candidate| candidate.listener)
             .collect()
     }
 
-    fn listener(&mut self, fields: &Fields<'_>) -> Listener {
+    fn listener(&mut self, fields: &Fields<'_>) -> Candidate {
         let (addresses, address_text) = self.relay_addresses(fields);
+        let protocol = self.protocol(fields);
+        let port = match fields.port(self, "port") {
+            Ok(0) => Ok(defaults::TURN_PORT),
+            port => port,
+        };
+        let is_socket_known = protocol.is_ok() && port.is_ok();
         let mut listener = Listener {
             name: self.required_name(fields, "a listener"),
-            protocol: self.protocol(fields),
+            protocol: protocol.unwrap_or(Protocol::TurnUdp),
             addresses,
             address_text,
-            port: match fields.port(self, "port") {
-                0 => defaults::TURN_PORT,
-                port => port,
-            },
+            port: port.unwrap_or(defaults::TURN_PORT),
             public_address: fields.text_or(self, "public_address", ""),
-            public_port: fields.port(self, "public_port"),
+            public_port: fields.port(self, "public_port").unwrap_or(0),
             cert: None,
             key: None,
             routes: self.routes(fields),
         };
         self.identity(fields, &mut listener);
-        listener
+        Candidate {
+            listener,
+            at: fields.at().clone(),
+            is_socket_known,
+        }
     }
 
     pub(super) fn required_name(&mut self, fields: &Fields<'_>, what: &str) -> String {
@@ -70,15 +83,16 @@ impl Reader<'_> {
         name
     }
 
-    fn protocol(&mut self, fields: &Fields<'_>) -> Protocol {
-        let Some(text) = fields.text(self, "protocol") else {
-            return Protocol::TurnUdp;
-        };
+    fn protocol(&mut self, fields: &Fields<'_>) -> Result<Protocol, Refused> {
+        if fields.node("protocol").is_none() {
+            return Ok(Protocol::TurnUdp);
+        }
+        let text = fields.text(self, "protocol").ok_or(Refused)?;
         match text.value.to_ascii_uppercase().as_str() {
-            "" | "TURN-UDP" | "UDP" => Protocol::TurnUdp,
-            "TURN-TCP" | "TCP" => Protocol::TurnTcp,
-            "TURN-TLS" | "TLS" => Protocol::TurnTls,
-            "TURN-DTLS" | "DTLS" => Protocol::TurnDtls,
+            "" | "TURN-UDP" | "UDP" => Ok(Protocol::TurnUdp),
+            "TURN-TCP" | "TCP" => Ok(Protocol::TurnTcp),
+            "TURN-TLS" | "TLS" => Ok(Protocol::TurnTls),
+            "TURN-DTLS" | "DTLS" => Ok(Protocol::TurnDtls),
             _ => {
                 let hint = "write `TURN-UDP`, `TURN-TCP`, `TURN-TLS` or `TURN-DTLS`";
                 self.error(
@@ -86,7 +100,7 @@ impl Reader<'_> {
                     format!("unknown listener protocol {}", text.shown()),
                     hint,
                 );
-                Protocol::TurnUdp
+                Err(Refused)
             }
         }
     }
@@ -172,10 +186,15 @@ impl Reader<'_> {
     }
 
     /// Names must differ, and so must the sockets.
-    fn listener_conflicts(&mut self, listeners: &[(Listener, At)]) {
+    fn listener_conflicts(&mut self, candidates: &[Candidate]) {
         let mut by_name: HashMap<&str, &At> = HashMap::new();
         let mut by_socket = HashMap::new();
-        for (listener, at) in listeners {
+        for Candidate {
+            listener,
+            at,
+            is_socket_known,
+        } in candidates
+        {
             if !listener.name.is_empty() {
                 if let Some(first) = by_name.get(listener.name.as_str()) {
                     let message =
@@ -185,12 +204,14 @@ impl Reader<'_> {
                 }
                 by_name.insert(&listener.name, at);
             }
-            let socket = (listener.protocol.socket(), listener.port);
-            if let Some(first) = by_socket.insert(socket, &listener.name) {
-                let message = format!(
-                    "listeners `{first}` and `{}` both want {} port {}",
-                    listener.name, socket.0, listener.port
-                );
+            if !is_socket_known {
+                continue;
+            }
+            let (transport, port) = (listener.protocol.socket(), listener.port);
+            if let Some(first) = by_socket.insert((transport, port), &listener.name) {
+                let name = &listener.name;
+                let message =
+                    format!("listeners `{first}` and `{name}` both want {transport} port {port}");
                 let hint = "change one `port`; TURN-UDP and TURN-DTLS share UDP ports, TURN-TCP and TURN-TLS share TCP ports";
                 self.error(at, message, hint);
             }

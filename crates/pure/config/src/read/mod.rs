@@ -144,11 +144,11 @@ impl Reader<'_> {
         let hint = "write `version: v1`";
         match fields.text(self, "version") {
             None => {
-                self.error(
-                    fields.at(),
-                    "no `version`",
-                    "add `version: v1` as the first line",
-                );
+                // Present but of the wrong kind is reported already.
+                if fields.node("version").is_none() {
+                    let hint = "add `version: v1` as the first line";
+                    self.error(fields.at(), "no `version`", hint);
+                }
                 ApiVersion::V1
             }
             Some(text) => match text.value.to_ascii_lowercase().as_str() {

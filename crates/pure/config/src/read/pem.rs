@@ -37,7 +37,7 @@ impl Reader<'_> {
             "private key"
         };
         let text = fields
-            .secret(self, key)
+            .text(self, key)
             .filter(|text| !text.value.trim().is_empty());
         let Some(text) = text else {
             if judged && !matches!(fields.node(key), Some((node, _)) if !node.is_scalar()) {

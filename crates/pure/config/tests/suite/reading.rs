@@ -366,3 +366,18 @@ fn secrets_do_not_show_in_debug_or_display() {
         assert!(!shown.contains("hush"), "{shown}");
     }
 }
+
+#[test]
+fn certificates_may_come_from_variables() {
+    let env = |name: &str| match name {
+        "CERT" => Some("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==".to_owned()),
+        "KEY" => Some("LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg==".to_owned()),
+        _ => None,
+    };
+    let text = with("listeners: [{name: a, protocol: TLS, cert: $CERT, key: $KEY}]");
+    let config = parse(&text, &env).unwrap().config;
+    assert_eq!(
+        config.listeners[0].cert.as_ref().map(|pem| pem.as_str()),
+        Some("-----BEGIN CERTIFICATE-----\n")
+    );
+}

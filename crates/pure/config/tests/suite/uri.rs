@@ -191,3 +191,30 @@ fn a_config_needs_credentials_an_address_and_for_tls_an_identity() {
     let config = default_config(&uri("turns://u:p@1.2.3.4?transport=udp"), identity).unwrap();
     assert_eq!(config.listeners[0].cert, Some(Pem::new("cert")));
 }
+
+#[test]
+fn listeners_tell_their_uri() {
+    let pem = "cert: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==, key: LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg==";
+    let table = [
+        (
+            "public_address: 198.51.100.1, public_port: 443".to_owned(),
+            "turn:198.51.100.1:443?transport=udp",
+        ),
+        (
+            "address: '2001:db8::1,192.0.2.1', protocol: TCP".to_owned(),
+            "turn:[2001:db8::1]:3478?transport=tcp",
+        ),
+        (
+            format!("public_address: a.example, protocol: TLS, {pem}"),
+            "turns:a.example:3478?transport=tcp",
+        ),
+        (
+            format!("protocol: DTLS, port: 5349, {pem}"),
+            "turns:0.0.0.0:5349?transport=udp",
+        ),
+    ];
+    for (fields, expected) in table {
+        let text = format!("version: v1\nauth: {{type: none}}\nlisteners: [{{name: a, {fields}}}]");
+        assert_eq!(super::config(&text).listeners[0].turn_uri(), expected);
+    }
+}
