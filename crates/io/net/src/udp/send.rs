@@ -167,6 +167,9 @@ impl<'p> Outgoing<'_, 'p> {
         let mut report = SendReport::default();
         let count = self.batch.groups.len();
         let mut at = 0;
+        if self.batch.send_single(socket, &mut report) {
+            at = count;
+        }
         while at < count {
             at = if self.batch.goes_whole(socket, at) {
                 let mut end = at + 1;
