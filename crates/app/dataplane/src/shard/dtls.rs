@@ -251,7 +251,10 @@ impl Core {
             ends.push(records.len());
         });
         let route = session.route();
-        let path = session.path;
+        let path = ClientPath {
+            accepting: self.ports.is_accepting(session.port),
+            ..session.path
+        };
         let closed = session.dtls.peer_closed();
         if session.handshake_counted && !session.dtls.is_handshaking() {
             session.handshake_counted = false;

@@ -77,6 +77,12 @@ impl Ports {
         })
     }
 
+    /// Whether new allocations are welcome on a port.
+    pub fn is_accepting(&self, index: u32) -> bool {
+        let state = self.get(index).and_then(|port| port.state.as_ref());
+        state.is_some_and(|state| state.accepting)
+    }
+
     pub fn datagram_socket(&self, index: u32, ipv6: bool) -> Option<&UdpSocket> {
         match &self.get(index)?.sockets {
             Sockets::Datagram(sockets) => sockets

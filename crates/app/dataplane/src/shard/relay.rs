@@ -209,8 +209,10 @@ impl<'p> ClientBatch<'_, 'p> {
     fn push(&mut self, core: &mut Core, to: &ToClient, payload: &'p [u8]) {
         let mut prefix = [0; RelayHeader::MAX];
         let tuple = &to.path.tuple;
-        let stream = tuple.transport.is_stream();
-        let (len, pad) = to.header.write(payload.len(), stream, &mut prefix);
+        // Clients built on pion wait for the padding of ChannelData over DTLS too (RFC 8656 §12.5
+        // allows it on any transport), so only plain UDP goes without.
+        let padded = tuple.transport != ClientTransport::Udp;
+        let (len, pad) = to.header.write(payload.len(), padded, &mut prefix);
         let prefix = &prefix[..len];
         core.listener(to.path.listener)
             .sent(1, (len + payload.len() + pad) as u64);

@@ -221,7 +221,11 @@ impl Core {
             if stream.role != Role::Control || stream.closing {
                 break;
             }
-            let path = stream.path;
+            let accepting = self.ports.is_accepting(stream.port);
+            let path = ClientPath {
+                accepting,
+                ..stream.path
+            };
             let frame = match next_frame(&plaintext[at..]) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break,
