@@ -8,8 +8,9 @@ use crate::session::{SessionError, Sessions, Target};
 
 /// Allocate exchanges under way at the same time.
 const WINDOW: usize = 32;
-/// Allocations made first, so that what a server sets up once is not charged to those counted.
-const WARM_UP: usize = 16;
+/// Allocations made first, so that what a server sets up once, and the free memory it already holds,
+/// does not blur the cost of those counted.
+const WARM_UP: usize = 500;
 
 /// The figures of one round.
 #[derive(Clone, Copy, Debug)]

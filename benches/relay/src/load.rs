@@ -58,7 +58,8 @@ pub struct Traffic {
 /// When the next burst leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// At fixed times, whatever comes back: packets per second of all sessions together.
+    /// Whatever comes back: packets per second of all sessions together. Many senders that know
+    /// nothing of each other make gaps of exponential length, and so does this.
     Rate(u64),
     /// As soon as fewer than this many packets are on their way.
     Window(usize),
@@ -225,7 +226,8 @@ impl Generator {
         rate: u64,
         duration: Duration,
     ) -> Result<Outcome, SessionError> {
-        let interval = 1_000_000_000 * traffic.burst as u64 / rate.max(1);
+        let interval = 1e9 * traffic.burst as f64 / rate.max(1) as f64;
+        let mut gaps = Gaps::new(interval);
         let mut outcome = Outcome {
             latencies: Latencies::with_capacity((rate as f64 * duration.as_secs_f64()) as usize),
             ..Outcome::default()
@@ -240,12 +242,12 @@ impl Generator {
             }
             if due <= now {
                 if now - due > MAX_LATE {
-                    let missed = (now - due) / interval;
-                    outcome.skipped += missed * traffic.burst as u64;
-                    due += missed * interval;
+                    let missed = (now - due) as f64 / interval;
+                    outcome.skipped += missed as u64 * traffic.burst as u64;
+                    due = now;
                 }
                 self.next_burst(traffic, &mut outcome);
-                due += interval;
+                due += gaps.next();
             }
             self.receive(&mut outcome)?;
         }
@@ -378,6 +380,32 @@ impl Generator {
     }
 }
 
+/// Gaps between independent senders' bursts: exponential, and the same in every run, so that all
+/// servers get the same traffic.
+struct Gaps {
+    mean: f64,
+    state: u64,
+}
+
+impl Gaps {
+    fn new(mean: f64) -> Self {
+        Gaps {
+            mean,
+            state: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// Nanoseconds until the next burst.
+    fn next(&mut self) -> u64 {
+        // xorshift64: quality enough for gaps, and nothing to seed.
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        let uniform = ((self.state >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        (-uniform.ln() * self.mean) as u64
+    }
+}
+
 /// Writes and sends the packets of one burst.
 fn send_burst(
     generator: &mut Generator,
@@ -427,4 +455,35 @@ fn send_burst(
         let _ = out.push(to, None, &[], packet, 0);
     }
     outcome.sent += out.flush(socket).sent;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_have_the_mean_asked_for_and_repeat() {
+        let mut gaps = Gaps::new(50_000.0);
+        let drawn: Vec<u64> = (0..100_000).map(|_| gaps.next()).collect();
+        let mean = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
+        assert!((49_000.0..51_000.0).contains(&mean), "{mean}");
+        let short = drawn.iter().filter(|gap| **gap < 5_000).count() as f64 / drawn.len() as f64;
+        assert!(
+            (0.085..0.105).contains(&short),
+            "a tenth is shorter than a tenth: {short}"
+        );
+        assert_eq!(Gaps::new(50_000.0).next(), drawn[0]);
+    }
+
+    #[test]
+    fn loss_is_a_share_and_never_negative() {
+        let mut outcome = Outcome {
+            sent: 200,
+            received: 150,
+            ..Outcome::default()
+        };
+        assert_eq!(outcome.loss(), 0.25);
+        outcome.received = 201;
+        assert_eq!(outcome.loss(), 0.0);
+    }
 }
