@@ -234,6 +234,15 @@ impl Server {
         }
     }
 
+    /// Nobody is there any more to hear what became of a Connect.
+    pub(super) fn leave_unanswered(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(&id)
+            && let State::Connecting { .. } = connection.state
+        {
+            connection.state = State::Unbound;
+        }
+    }
+
     pub(super) fn forget_connection(&mut self, id: ConnectionId) -> Option<Connection> {
         let connection = self.connections.remove(&id)?;
         if let Some(allocation) = self.allocations.get_mut(connection.allocation) {

@@ -15,6 +15,9 @@ impl Server {
         let connections = std::mem::take(&mut allocation.connections);
         self.unbind(id, path, channels);
         for connection in connections {
+            if why == EndReason::ClientClosed {
+                self.leave_unanswered(connection);
+            }
             self.close_connection(connection, true);
         }
 

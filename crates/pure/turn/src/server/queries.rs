@@ -17,7 +17,10 @@ impl Server {
         let connection = self.connections.get(&connection)?;
         let allocation = self.allocations.get(connection.allocation)?;
         let listener = self.policy.listeners.get(&allocation.path.listener)?;
-        match listener.admission.admit(PeerTransport::Tcp, connection.peer) {
+        match listener
+            .admission
+            .admit(PeerTransport::Tcp, connection.peer)
+        {
             Verdict::Admitted { cluster, .. } => Some(cluster),
             Verdict::Denied(_) => None,
         }

@@ -249,6 +249,30 @@ mod tests {
     }
 
     #[test]
+    fn a_hundred_thousand_entries_cost_a_constant_each() {
+        const COUNT: u32 = 100_000;
+        let mut wheel = Wheel::new();
+        // As allocations do: armed for a permission, found not due and armed again for the end.
+        for index in 0..COUNT {
+            wheel.arm(index, 300_000 + u64::from(index));
+        }
+        let mut popped = 0u64;
+        let mut now = 0;
+        while let Some(deadline) = wheel.next_deadline() {
+            now = deadline.max(now);
+            while let Some(index) = wheel.pop(now) {
+                popped += 1;
+                if popped <= 9 * u64::from(COUNT) {
+                    wheel.arm(index, now + 300_000);
+                }
+            }
+        }
+        assert_eq!(popped, 10 * u64::from(COUNT));
+        let each = wheel.operations() as f64 / popped as f64;
+        assert!(each < 14.0, "{each} operations per deadline");
+    }
+
+    #[test]
     fn random_deadlines_agree_with_a_sorted_list() {
         let mut state = 88u64;
         let mut random = |below: u64| {
