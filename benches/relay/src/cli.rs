@@ -9,10 +9,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::compare::{self, CompareError, Plan};
 use crate::forwarder;
-use crate::load::{BurstMode, Direction};
 use crate::process::{Cores, allow_many_files, count_cores, pin_self};
 use crate::server::{Forwarding, ServerKind};
 use crate::stamp::STAMP_LEN;
+use crate::traffic::{BurstMode, Direction};
 
 #[derive(Debug, Parser)]
 #[command(

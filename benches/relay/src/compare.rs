@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::allocations;
-use crate::load::{BurstMode, Direction, Generator, Outcome, Pace, Traffic};
+use crate::load::Generator;
 use crate::process::{Cores, count_cores, machine};
 use crate::report::{
     AllocationReport, Machine, Method, RatedReport, RelayReport, Report, SCHEMA, SaturatedReport,
@@ -15,6 +15,7 @@ use crate::report::{
 };
 use crate::server::{PEER_IP, Server, ServerError, ServerKind};
 use crate::session::{SessionError, Target};
+use crate::traffic::{BurstMode, Direction, Outcome, Pace, Traffic};
 
 /// What to compare and how.
 #[derive(Clone, Debug)]

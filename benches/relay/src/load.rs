@@ -7,9 +7,11 @@ use stunner_net::poll::{Events, Interest, Token};
 use stunner_net::udp::{RecvBatch, SendBatch, UdpSocket};
 use stunner_stun::channel_data;
 
+use crate::gaps::Gaps;
 use crate::session::{SessionError, Sessions, Target, endpoint_options};
 use crate::stamp::{STAMP_LEN, Stamp};
 use crate::statistics::Latencies;
+use crate::traffic::{BurstMode, Direction, Outcome, Pace, Traffic};
 
 const PEER: Token = Token(u64::MAX);
 const RECEIVE_SLOTS: usize = 64;
@@ -21,81 +23,6 @@ const MAX_LATE: u64 = 5_000_000;
 const GIVE_UP: u64 = 20_000_000;
 /// How long stragglers are waited for when sending has ended.
 const DRAIN: u64 = 200_000_000;
-
-/// Which way packets go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Clients send ChannelData, the peer receives.
-    ToPeer,
-    /// The peer sends, clients receive ChannelData.
-    ToClient,
-    /// Bursts alternate between the two.
-    Both,
-}
-
-/// How the packets of one burst reach the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BurstMode {
-    /// One segmented message (UDP_SEGMENT).
-    Gso,
-    /// One sendmmsg.
-    Mmsg,
-}
-
-/// The shape of the traffic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traffic {
-    /// Bytes of payload, at least [`STAMP_LEN`].
-    pub payload: usize,
-    /// Packets of one session in a row.
-    pub burst: usize,
-    /// How they are sent.
-    pub mode: BurstMode,
-    /// Which way they go.
-    pub direction: Direction,
-}
-
-/// When the next burst leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// Whatever comes back: packets per second of all sessions together. Many senders that know
-    /// nothing of each other make gaps of exponential length, and so does this.
-    Rate(u64),
-    /// As soon as fewer than this many packets are on their way.
-    Window(usize),
-}
-
-/// What became of the packets of one run.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// Packets given to the kernel.
-    pub sent: u64,
-    /// Packets that came out at the other side.
-    pub received: u64,
-    /// Of those, while sending went on.
-    pub received_in_time: u64,
-    /// Packets left out because the generator was late.
-    pub skipped: u64,
-    /// How long sending went on.
-    pub elapsed: Duration,
-    /// Times of flight.
-    pub latencies: Latencies,
-}
-
-impl Outcome {
-    /// The share of sent packets that did not arrive.
-    pub fn loss(&self) -> f64 {
-        match self.sent {
-            0 => 0.0,
-            sent => 1.0 - self.received.min(sent) as f64 / sent as f64,
-        }
-    }
-
-    /// Relayed packets per second.
-    pub fn packets_per_second(&self) -> f64 {
-        self.received_in_time as f64 / self.elapsed.as_secs_f64().max(1e-9)
-    }
-}
 
 /// Sessions, their peer, and the buffers between runs.
 #[derive(Debug)]
@@ -380,32 +307,6 @@ impl Generator {
     }
 }
 
-/// Gaps between independent senders' bursts: exponential, and the same in every run, so that all
-/// servers get the same traffic.
-struct Gaps {
-    mean: f64,
-    state: u64,
-}
-
-impl Gaps {
-    fn new(mean: f64) -> Self {
-        Gaps {
-            mean,
-            state: 0x9e37_79b9_7f4a_7c15,
-        }
-    }
-
-    /// Nanoseconds until the next burst.
-    fn next(&mut self) -> u64 {
-        // xorshift64: quality enough for gaps, and nothing to seed.
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        let uniform = ((self.state >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-        (-uniform.ln() * self.mean) as u64
-    }
-}
-
 /// Writes and sends the packets of one burst.
 fn send_burst(
     generator: &mut Generator,
@@ -455,35 +356,4 @@ fn send_burst(
         let _ = out.push(to, None, &[], packet, 0);
     }
     outcome.sent += out.flush(socket).sent;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn gaps_have_the_mean_asked_for_and_repeat() {
-        let mut gaps = Gaps::new(50_000.0);
-        let drawn: Vec<u64> = (0..100_000).map(|_| gaps.next()).collect();
-        let mean = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
-        assert!((49_000.0..51_000.0).contains(&mean), "{mean}");
-        let short = drawn.iter().filter(|gap| **gap < 5_000).count() as f64 / drawn.len() as f64;
-        assert!(
-            (0.085..0.105).contains(&short),
-            "a tenth is shorter than a tenth: {short}"
-        );
-        assert_eq!(Gaps::new(50_000.0).next(), drawn[0]);
-    }
-
-    #[test]
-    fn loss_is_a_share_and_never_negative() {
-        let mut outcome = Outcome {
-            sent: 200,
-            received: 150,
-            ..Outcome::default()
-        };
-        assert_eq!(outcome.loss(), 0.25);
-        outcome.received = 201;
-        assert_eq!(outcome.loss(), 0.0);
-    }
 }
