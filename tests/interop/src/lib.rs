@@ -12,6 +12,8 @@
 
 pub mod browser;
 pub mod cache;
+pub mod cds;
+pub mod client;
 pub mod config;
 pub mod echo;
 pub mod go;
@@ -21,6 +23,7 @@ pub mod pki;
 pub mod ports;
 pub mod process;
 pub mod python;
+pub mod scene;
 pub mod server;
 pub mod skip;
 pub mod stunnerd;

@@ -1,0 +1,8 @@
+//! Foreign clients against the real server, one module each. What a client sends through the relay must come back.
+
+mod aioice;
+mod chromium;
+mod coturn_tools;
+mod go_turncat;
+mod openssl_handshakes;
+mod pion;

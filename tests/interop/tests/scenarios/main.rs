@@ -1,0 +1,11 @@
+//! The running server through its life: starting, reloading, refusing, reporting, draining. Real sockets, real time; what
+//! needs a clock is tested with a virtual one in `stunner-turn`.
+
+mod command_line;
+mod drain;
+mod limits;
+mod observe;
+mod origins;
+mod reload_auth;
+mod reload_listeners;
+mod reload_policy;
