@@ -1,21 +1,20 @@
 //! DTLS sessions against clients of the OpenSSL library (in memory) and command line.
 
 mod certificates;
+mod dtls_client;
 
-use std::collections::{HashMap, VecDeque};
-use std::io::{self, Read, Write};
+use std::collections::HashMap;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use certificates::{Form, Kind, Made, make};
-use openssl::ssl::{
-    ErrorCode, HandshakeError, MidHandshakeSslStream, Ssl, SslContext, SslMethod, SslOptions,
-    SslStream, SslVerifyMode,
-};
-use openssl::x509::X509;
+use dtls_client::Client;
+use openssl::ssl::ErrorCode;
 use stunner_net::dtls::{
     Datagrams, DtlsContext, DtlsError, DtlsListener, DtlsSession, Listen, MAX_RECORD,
+    is_client_hello,
 };
 use stunner_net::identity::{Identity, IdentityError};
 use stunner_net::udp::{RecvBatch, SendBatch, UdpOptions, UdpSocket};
@@ -30,92 +29,6 @@ fn context(made: &Made) -> DtlsContext {
 
 fn addr(port: u16) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, 1], port))
-}
-
-/// The client's end of the wire.
-#[derive(Debug, Default)]
-struct Wire {
-    incoming: VecDeque<Vec<u8>>,
-    outgoing: Vec<Vec<u8>>,
-}
-
-impl Read for Wire {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let datagram = self.incoming.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
-        buffer[..datagram.len()].copy_from_slice(&datagram);
-        Ok(datagram.len())
-    }
-}
-
-impl Write for Wire {
-    fn write(&mut self, datagram: &[u8]) -> io::Result<usize> {
-        self.outgoing.push(datagram.to_vec());
-        Ok(datagram.len())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-enum Client {
-    Shaking(MidHandshakeSslStream<Wire>),
-    Done(SslStream<Wire>),
-}
-
-impl Client {
-    fn new(made: &Made, alpn: Option<&[u8]>, mtu: u32) -> Self {
-        let mut builder = SslContext::builder(SslMethod::dtls()).unwrap();
-        builder.set_options(SslOptions::NO_QUERY_MTU);
-        builder.set_verify(SslVerifyMode::PEER);
-        builder
-            .cert_store_mut()
-            .add_cert(X509::from_pem(&made.root).unwrap())
-            .unwrap();
-        if let Some(alpn) = alpn {
-            builder.set_alpn_protos(alpn).unwrap();
-        }
-        let mut ssl = Ssl::new(&builder.build()).unwrap();
-        ssl.set_mtu(mtu).unwrap();
-        Self::wrap(ssl.connect(Wire::default()))
-    }
-
-    fn wrap(result: Result<SslStream<Wire>, HandshakeError<Wire>>) -> Self {
-        match result {
-            Ok(stream) => Self::Done(stream),
-            Err(HandshakeError::WouldBlock(stream)) => Self::Shaking(stream),
-            Err(error) => panic!("client handshake: {error}"),
-        }
-    }
-
-    fn wire(&mut self) -> &mut Wire {
-        match self {
-            Self::Shaking(stream) => stream.get_mut(),
-            Self::Done(stream) => stream.get_mut(),
-        }
-    }
-
-    fn take_outgoing(&mut self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.wire().outgoing)
-    }
-
-    fn give(&mut self, datagrams: &Datagrams) {
-        let datagrams: Vec<_> = datagrams.iter().map(<[u8]>::to_vec).collect();
-        self.wire().incoming.extend(datagrams);
-    }
-
-    fn go_on(self) -> Self {
-        match self {
-            Self::Shaking(stream) => Self::wrap(stream.handshake()),
-            done => done,
-        }
-    }
-
-    fn stream(&mut self) -> &mut SslStream<Wire> {
-        match self {
-            Self::Done(stream) => stream,
-            Self::Shaking(_) => panic!("still shaking hands"),
-        }
-    }
 }
 
 /// Runs a handshake to its end; the session, and the client.
@@ -213,6 +126,7 @@ fn rfc6347_4_2_1_nothing_is_kept_before_a_valid_cookie() {
     let mut listener = DtlsListener::new(&context(&made)).unwrap();
     let mut client = Client::new(&made, None, 1200);
     let hello = client.take_outgoing().remove(0);
+    assert!(is_client_hello(&hello));
     // The same hello from many addresses: an answer each, smaller than the question, no session.
     for port in 1..200 {
         let mut replies = Datagrams::new();
@@ -369,6 +283,7 @@ fn what_is_not_part_of_the_session_is_passed_over() {
     let mut out = Datagrams::new();
     client.stream().ssl_write(b"genuine").unwrap();
     let genuine = client.take_outgoing().remove(0);
+    assert!(!is_client_hello(&genuine));
     let mut damaged = genuine.clone();
     *damaged.last_mut().unwrap() ^= 1;
     let large = vec![23; 65_000];

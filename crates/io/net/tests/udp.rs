@@ -124,18 +124,70 @@ fn an_ipv6_socket_does_not_see_ipv4() {
 
 #[test]
 fn a_burst_of_equal_datagrams_is_one_system_call_and_one_group() {
-    let (from, to) = (
-        bind("127.0.0.1:0", &plain()),
-        bind("127.0.0.1:0", &UdpOptions::relay()),
-    );
-    let burst: Vec<_> = (0..32).map(|seed| payload(seed, 1200)).collect();
-    let report = send(&from, to.local_addr(), &burst);
-    assert_eq!((report.sent, report.calls, report.dropped()), (32, 1, 0));
-    let mut batch = RecvBatch::new(4).unwrap();
-    assert_eq!(batch.recv(&to, 1, 3).unwrap(), 1);
-    let group = batch.get(1);
-    assert_eq!((group.segment, group.data.len()), (1200, 32 * 1200));
-    assert!(group.datagrams().eq(burst.iter().map(Vec::as_slice)));
+    for addr in ["127.0.0.1:0", "[::1]:0"] {
+        let (from, to) = (bind(addr, &plain()), bind(addr, &UdpOptions::relay()));
+        let burst: Vec<_> = (0..32).map(|seed| payload(seed, 1200)).collect();
+        let report = send(&from, to.local_addr(), &burst);
+        assert_eq!((report.sent, report.calls, report.dropped()), (32, 1, 0));
+        let mut batch = RecvBatch::new(4).unwrap();
+        assert_eq!(batch.recv(&to, 1, 3).unwrap(), 1);
+        let group = batch.get(1);
+        assert_eq!((group.segment, group.data.len()), (1200, 32 * 1200));
+        assert!(group.datagrams().eq(burst.iter().map(Vec::as_slice)));
+    }
+}
+
+#[test]
+fn random_batches_arrive_as_they_were_pushed() {
+    let mut state = 0x9e37_79b9_u64;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % below) as usize
+    };
+    let from = bind("127.0.0.1:0", &plain());
+    let large = UdpOptions {
+        recv_buffer: Some(4 << 20),
+        ..UdpOptions::relay()
+    };
+    let to: Vec<_> = (0..4).map(|_| bind("127.0.0.1:0", &large)).collect();
+    let mut storage = SendBatch::new();
+    for round in 0..300 {
+        if round == 200 {
+            refuse_segmentation(&from);
+        }
+        from.set_segmentation(round % 3 != 0);
+        let payloads: Vec<_> = (0..1 + random(60))
+            .map(|seed| payload(seed, [0, 1, 100, 100, 100, 1200, random(3000)][random(7)]))
+            .collect();
+        let mut expected = vec![Vec::new(); to.len()];
+        let mut out = storage.begin();
+        let mut target = 0;
+        for payload in &payloads {
+            if random(4) == 0 {
+                target = random(4);
+            }
+            let prefix = vec![9; [0, 4, 48][random(3)]];
+            let pad = random(4);
+            out.push(to[target].local_addr(), None, &prefix, payload, pad)
+                .unwrap();
+            expected[target].push([&prefix[..], payload, &[0; 3][..pad]].concat());
+        }
+        let report = out.flush(&from);
+        assert_eq!(
+            (report.sent, report.dropped()),
+            (payloads.len() as u64, 0),
+            "round {round}"
+        );
+        for (socket, expected) in to.iter().zip(&expected) {
+            assert_eq!(
+                &bytes_of(&receive(socket, expected.len())),
+                expected,
+                "round {round}"
+            );
+        }
+    }
 }
 
 #[test]

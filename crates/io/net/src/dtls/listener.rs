@@ -58,7 +58,7 @@ impl DtlsListener {
         datagram: &[u8],
         replies: &mut Datagrams,
     ) -> Listen {
-        if !may_be_hello(datagram) {
+        if !is_client_hello(datagram) {
             return Listen::Ignored;
         }
         let before = replies.len();
@@ -100,9 +100,11 @@ impl DtlsListener {
     }
 }
 
-/// A cheap look before OpenSSL is asked: a handshake record of any DTLS version in epoch 0 that
-/// begins with a ClientHello (RFC 6347 §4.1, §4.2.2).
-fn may_be_hello(datagram: &[u8]) -> bool {
+/// Whether a datagram begins with an unencrypted ClientHello of any DTLS version (RFC 6347 §4.1,
+/// §4.2.2). From a client with a complete session it means that the client has lost its state and
+/// may begin anew through the [`DtlsListener`] (§4.2.8).
+#[must_use]
+pub fn is_client_hello(datagram: &[u8]) -> bool {
     const RECORD_HEADER: usize = 13;
     const HANDSHAKE: u8 = 22;
     const CLIENT_HELLO: u8 = 1;

@@ -14,7 +14,7 @@ mod transport;
 
 pub use context::DtlsContext;
 pub use datagrams::Datagrams;
-pub use listener::{DtlsListener, Listen};
+pub use listener::{DtlsListener, Listen, is_client_hello};
 pub use session::{DtlsError, DtlsSession, MAX_RECORD};
 
 /// Size of a handshake datagram. Small enough for every path with its headers and a tunnel's, so
