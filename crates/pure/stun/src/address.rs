@@ -41,6 +41,7 @@ impl Family {
 pub(crate) const MAX_ADDRESS_LEN: usize = 20;
 
 /// The 16 bytes an obfuscated address is xored with: the cookie, then the transaction id.
+#[inline]
 fn mask(txid: &TransactionId) -> [u8; 16] {
     let mut mask = [0; 16];
     mask[..4].copy_from_slice(&COOKIE_BYTES);
@@ -49,6 +50,7 @@ fn mask(txid: &TransactionId) -> [u8; 16] {
 }
 
 /// Reads an XOR-MAPPED-ADDRESS, XOR-PEER-ADDRESS or XOR-RELAYED-ADDRESS value.
+#[inline]
 pub fn decode_xor_address(
     value: &[u8],
     txid: &TransactionId,
@@ -61,6 +63,7 @@ pub fn decode_address(value: &[u8]) -> Result<SocketAddr, AttributeError> {
     decode_masked(value, [0; 16])
 }
 
+#[inline]
 fn decode_masked(value: &[u8], mask: [u8; 16]) -> Result<SocketAddr, AttributeError> {
     let (&[_reserved, family, port_high, port_low], address) = value
         .split_first_chunk::<4>()
@@ -84,6 +87,7 @@ fn decode_masked(value: &[u8], mask: [u8; 16]) -> Result<SocketAddr, AttributeEr
 }
 
 /// Writes an obfuscated address into `out` and says how many bytes it took.
+#[inline]
 pub(crate) fn encode_xor_address(
     addr: SocketAddr,
     txid: &TransactionId,
@@ -96,6 +100,7 @@ pub(crate) fn encode_address(addr: SocketAddr, out: &mut [u8; MAX_ADDRESS_LEN]) 
     encode_masked(addr, [0; 16], out)
 }
 
+#[inline]
 fn encode_masked(addr: SocketAddr, mask: [u8; 16], out: &mut [u8; MAX_ADDRESS_LEN]) -> usize {
     let port = addr.port().to_be_bytes();
     out[0] = 0;

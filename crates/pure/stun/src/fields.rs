@@ -49,6 +49,7 @@ pub struct Icmp {
 
 impl<'a> Message<'a> {
     /// One of the XOR- addresses, such as [`attr::XOR_PEER_ADDRESS`].
+    #[inline]
     pub fn xor_address(&self, kind: u16) -> Field<SocketAddr> {
         let value = self.get(kind)?;
         Some(decode_xor_address(value, &self.transaction_id()))
@@ -97,6 +98,7 @@ impl<'a> Message<'a> {
         self.get(attr::USERHASH).map(exact)
     }
 
+    #[inline]
     pub fn data(&self) -> Option<&'a [u8]> {
         self.get(attr::DATA)
     }
@@ -132,6 +134,7 @@ impl<'a> Message<'a> {
         Some(exact::<1>(value).map(|&[bits]| bits & 0x80 != 0))
     }
 
+    #[inline]
     pub fn dont_fragment(&self) -> bool {
         self.contains(attr::DONT_FRAGMENT)
     }

@@ -82,6 +82,7 @@ impl fmt::Debug for Method {
 
 /// Interleaves class and method: `M11..M7 C1 M6..M4 C0 M3..M0` (RFC 8489 §5, figure 3).
 /// Bits of `method` beyond the twelfth have no place on the wire and are left out.
+#[inline]
 pub(crate) fn encode_type(class: Class, method: Method) -> u16 {
     let class_bits = match class {
         Class::Request => 0x0000,
@@ -93,6 +94,7 @@ pub(crate) fn encode_type(class: Class, method: Method) -> u16 {
     class_bits | (m & 0x000F) | ((m & 0x0070) << 1) | ((m & 0x0F80) << 2)
 }
 
+#[inline]
 pub(crate) fn decode_class(message_type: u16) -> Class {
     match message_type & 0x0110 {
         0x0000 => Class::Request,
@@ -102,6 +104,7 @@ pub(crate) fn decode_class(message_type: u16) -> Class {
     }
 }
 
+#[inline]
 pub(crate) fn decode_method(message_type: u16) -> Method {
     let t = message_type;
     Method((t & 0x000F) | ((t & 0x00E0) >> 1) | ((t & 0x3E00) >> 2))

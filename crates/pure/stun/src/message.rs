@@ -126,18 +126,22 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
+    #[inline]
     pub fn class(&self) -> Class {
         decode_class(self.message_type())
     }
 
+    #[inline]
     pub fn method(&self) -> Method {
         decode_method(self.message_type())
     }
 
+    #[inline]
     fn message_type(&self) -> u16 {
         u16::from_be_bytes([self.bytes[0], self.bytes[1]])
     }
 
+    #[inline]
     pub fn transaction_id(&self) -> TransactionId {
         let mut id = [0; 12];
         id.copy_from_slice(&self.bytes[8..HEADER_LEN]);
@@ -149,6 +153,7 @@ impl<'a> Message<'a> {
     }
 
     /// The attributes in their order, without those that are to be ignored.
+    #[inline]
     pub fn attributes(&self) -> Attributes<'a> {
         Attributes {
             bytes: self.bytes,
@@ -164,16 +169,19 @@ impl<'a> Message<'a> {
 
     /// The value of the first attribute of this kind. RFC 8489 §14: of several of one kind only the
     /// first is used, unless the attribute's definition says otherwise.
+    #[inline]
     pub fn get(&self, kind: u16) -> Option<&'a [u8]> {
         self.all(kind).next()
     }
 
+    #[inline]
     pub fn contains(&self, kind: u16) -> bool {
         self.get(kind).is_some()
     }
 
     /// The values of all attributes of this kind, such as the XOR-PEER-ADDRESSes of a
     /// CreatePermission request.
+    #[inline]
     pub fn all(&self, kind: u16) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.attributes()
             .filter(move |attribute| attribute.kind == kind)
@@ -266,6 +274,7 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
+#[inline]
 fn is_trailing(kind: u16) -> bool {
     matches!(
         kind,
@@ -280,6 +289,7 @@ fn attribute_header(bytes: &[u8], at: usize) -> Option<(u16, usize)> {
     Some((kind, usize::from(u16::from_be_bytes([len_high, len_low]))))
 }
 
+#[inline]
 fn attribute_at(bytes: &[u8], offset: u32) -> Option<Attribute<'_>> {
     if offset == 0 {
         return None;

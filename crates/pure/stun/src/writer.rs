@@ -48,6 +48,7 @@ pub struct Tail {
 }
 
 impl<'b> MessageWriter<'b> {
+    #[inline]
     pub fn new(buf: &'b mut [u8], class: Class, method: Method, txid: TransactionId) -> Self {
         let failure = match buf.first_chunk_mut::<HEADER_LEN>() {
             Some(header) => {
@@ -68,6 +69,7 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// The transaction id the message was begun with.
+    #[inline]
     pub fn transaction_id(&self) -> TransactionId {
         let id = self.buf.get(8..HEADER_LEN);
         TransactionId(id.and_then(|id| id.try_into().ok()).unwrap_or_default())
@@ -75,6 +77,7 @@ impl<'b> MessageWriter<'b> {
 
     /// Adds an attribute with any value. The integrity attributes and FINGERPRINT have methods of
     /// their own and are refused here.
+    #[inline]
     pub fn attribute(&mut self, kind: u16, value: &[u8]) -> &mut Self {
         let closes = matches!(
             kind,
@@ -132,6 +135,7 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// Ends the message: its length in bytes.
+    #[inline]
     pub fn finish(mut self) -> Result<usize, WriteError> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -143,6 +147,7 @@ impl<'b> MessageWriter<'b> {
     /// Ends the message with an attribute whose value of `value_len` bytes is not copied: the
     /// caller sends the prefix, the value and the padding one behind the other. This is how a Data
     /// indication is wrapped around a payload where it lies.
+    #[inline]
     pub fn finish_with_tail(mut self, kind: u16, value_len: usize) -> Result<Tail, WriteError> {
         if self.failure.is_none() && self.stage != Stage::Open {
             self.fail(WriteError::Order(kind));
@@ -179,6 +184,7 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// Appends header, value and zero padding; says whether they fitted.
+    #[inline]
     fn push(&mut self, kind: u16, value: &[u8]) -> bool {
         if self.failure.is_some() {
             return false;
@@ -199,6 +205,7 @@ impl<'b> MessageWriter<'b> {
     }
 
     /// `end` is where the message ends; it is within [`MAX_MESSAGE_LEN`].
+    #[inline]
     fn write_length(&mut self, end: usize) {
         let length = (end - HEADER_LEN) as u16;
         self.buf[2..4].copy_from_slice(&length.to_be_bytes());

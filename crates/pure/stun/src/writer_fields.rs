@@ -16,6 +16,7 @@ const MAX_TEXT_CHARS: usize = 127;
 const MAX_USERNAME: usize = 508;
 
 impl MessageWriter<'_> {
+    #[inline]
     pub fn xor_address(&mut self, kind: u16, addr: SocketAddr) -> &mut Self {
         let mut value = [0; MAX_ADDRESS_LEN];
         let len = encode_xor_address(addr, &self.transaction_id(), &mut value);
@@ -79,6 +80,7 @@ impl MessageWriter<'_> {
         self.attribute(attr::USERHASH, hash)
     }
 
+    #[inline]
     pub fn data(&mut self, payload: &[u8]) -> &mut Self {
         self.attribute(attr::DATA, payload)
     }
