@@ -81,3 +81,11 @@ pub struct ClientPath {
     /// `false` where this port drains: requests on live allocations go on, new allocations get 508.
     pub accepting: bool,
 }
+
+impl ClientPath {
+    /// The client's address as it is told (XOR-MAPPED-ADDRESS): what a dual-stack socket shows as mapped IPv4 is IPv4.
+    pub(crate) fn mapped_address(&self) -> SocketAddr {
+        let client = self.tuple.client;
+        SocketAddr::new(client.ip().to_canonical(), client.port())
+    }
+}

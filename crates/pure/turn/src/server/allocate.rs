@@ -290,7 +290,7 @@ impl Server {
             }
             writer
                 .lifetime(answer.lifetime)
-                .xor_address(attr::XOR_MAPPED_ADDRESS, asked.path.tuple.client);
+                .xor_address(attr::XOR_MAPPED_ADDRESS, asked.path.mapped_address());
             if let Some(token) = &answer.reservation {
                 writer.reservation_token(token);
             }

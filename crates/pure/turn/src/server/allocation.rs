@@ -156,3 +156,25 @@ impl Allocations {
         self.slots.len() - self.free.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::size_of;
+
+    use super::*;
+    use crate::server::channels::Channel;
+    use crate::server::permissions::Permission;
+
+    #[test]
+    fn an_allocation_with_a_permission_and_a_channel_takes_less_than_a_kilobyte() {
+        let strings = 2 * (16 + 32);
+        let wheel_and_table = 24 + 8;
+        let total = size_of::<Slot>()
+            + size_of::<Allocation>()
+            + size_of::<Permission>()
+            + size_of::<Channel>()
+            + strings
+            + wheel_and_table;
+        assert!(total < 768, "{total} bytes");
+    }
+}

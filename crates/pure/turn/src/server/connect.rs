@@ -185,6 +185,9 @@ impl Server {
         if self.tuples.find(tuple, &self.allocations).is_some() {
             return Err(bad("this connection has an allocation"));
         }
+        if self.bound.contains_key(tuple) {
+            return Err(bad("this connection is bound already"));
+        }
         let connection = self.connections.get_mut(&id);
         let connection = connection.ok_or(bad("no such connection"))?;
         if !matches!(connection.state, State::Unbound) {

@@ -7,7 +7,6 @@ use stunner_stun::{Class, Message, Method, ParseError, attr, error_code};
 
 use super::answer::{Asked, Refusal};
 use super::auth::{Authenticated, Who};
-use super::connect::Connection;
 use super::{AuthFailure, DropReason, Effect, FromClient, Server};
 use crate::{AllocationId, ClientPath, ListenerId, Now};
 
@@ -94,7 +93,7 @@ impl Server {
         let unknown = message.unknown_required(is_known);
         if unknown.is_empty() {
             self.succeed(&asked, None, |writer| {
-                writer.xor_address(attr::XOR_MAPPED_ADDRESS, path.tuple.client);
+                writer.xor_address(attr::XOR_MAPPED_ADDRESS, path.mapped_address());
             });
         } else {
             let refusal = Refusal::code(error_code::UNKNOWN_ATTRIBUTE);
@@ -111,7 +110,6 @@ impl Server {
         path: &ClientPath,
         message: &Message<'_>,
     ) -> FromClient<'static> {
-        self.expire_tuple(now, &path.tuple);
         let asked = Asked::new(path, message);
         let connection = match message.method() {
             Method::CONNECTION_BIND => Self::named_connection(message),
@@ -130,13 +128,14 @@ impl Server {
         self.stats.count_request(message.method().0);
 
         // The allocation that the request is about: that of its 5-tuple, or of the connection it wants to bind.
-        let connection: Option<&Connection> = connection.and_then(|id| self.connections.get(&id));
+        let connection = connection.and_then(|id| self.connections.get(&id));
         let owner = match connection {
             Some(connection) => Some(connection.allocation),
             None => (self.tuples.find(&path.tuple, &self.allocations))
                 .and_then(|index| self.allocations.at(index))
                 .map(|(id, _)| id),
         };
+        let owner = owner.and_then(|id| self.unless_over(now, id));
         let allocation = owner.and_then(|id| self.allocations.get(id));
         let authenticated = match self.authenticate(now, path, message, allocation) {
             Ok(authenticated) => authenticated,

@@ -90,14 +90,13 @@ impl Server {
         }
     }
 
-    /// Ends the allocation of a 5-tuple whose time is over, when its timer has not come up yet.
-    pub(super) fn expire_tuple(&mut self, now: Now, tuple: &FiveTuple) {
-        let index = self.tuples.find(tuple, &self.allocations);
-        if let Some((id, allocation)) = index.and_then(|index| self.allocations.at(index))
-            && allocation.expires <= now.millis
-        {
+    /// Ends an allocation whose time is over, when its timer has not come up yet; otherwise gives it back.
+    pub(super) fn unless_over(&mut self, now: Now, id: AllocationId) -> Option<AllocationId> {
+        let is_over = self.allocations.get(id)?.expires <= now.millis;
+        if is_over {
             self.end(now, id, EndReason::Expired);
         }
+        (!is_over).then_some(id)
     }
 
     pub(super) fn end_tuple(&mut self, now: Now, tuple: &FiveTuple) {

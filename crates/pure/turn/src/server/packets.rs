@@ -211,7 +211,7 @@ impl Server {
             Ok(cluster) => Some(cluster),
             Err(reason) => {
                 self.stats.count_denial(reason);
-                if decision.fresh {
+                if decision.report {
                     self.report_denial(id, peer, reason);
                 }
                 None

@@ -11,23 +11,26 @@ pub(super) struct CachedVerdict {
     /// The policy swap it belongs to; 0 is none.
     epoch: u32,
     port: u16,
+    /// The policy swap in which a denial was last reported; 0 is none.
+    reported: u32,
     /// Whether it holds as long as the policy does.
     lasting: bool,
     answer: Result<ClusterId, DenyReason>,
 }
 
-/// A verdict, and whether it is news.
+/// A verdict, and whether it has to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decision {
     pub answer: Result<ClusterId, DenyReason>,
-    /// The first of its kind since the policy changed.
-    pub fresh: bool,
+    /// The first denial since the policy changed, whatever the port: packets must not make reports.
+    pub report: bool,
 }
 
 impl CachedVerdict {
     pub(super) const NONE: CachedVerdict = CachedVerdict {
         epoch: 0,
         port: 0,
+        reported: 0,
         lasting: false,
         answer: Err(DenyReason::NoRoute),
     };
@@ -37,7 +40,7 @@ impl CachedVerdict {
     pub(super) fn lookup(&self, epoch: u32, port: u16) -> Option<Decision> {
         (self.epoch == epoch && self.port == port && self.lasting).then_some(Decision {
             answer: self.answer,
-            fresh: false,
+            report: false,
         })
     }
 
@@ -59,16 +62,14 @@ impl CachedVerdict {
             // Whether an own address is denied hangs on the live relay ports, which come and go.
             Verdict::Denied(reason) => (Err(reason), reason != DenyReason::OwnAddress),
         };
-        let known = self.epoch == epoch && self.port == peer.port() && self.answer == answer;
+        let report = answer.is_err() && self.reported != epoch;
         *self = CachedVerdict {
             epoch,
             port: peer.port(),
+            reported: if report { epoch } else { self.reported },
             lasting,
             answer,
         };
-        Decision {
-            answer,
-            fresh: !known,
-        }
+        Decision { answer, report }
     }
 }

@@ -35,6 +35,15 @@ fn binding_tells_an_ipv6_client_its_address() {
 }
 
 #[test]
+fn a_client_on_a_dual_stack_socket_is_told_its_ipv4_address() {
+    let mut world = World::new();
+    let mut client = TestClient::udp("[::ffff:198.51.100.1]:5000");
+    let answer = client.ask(&mut world, Method::BINDING, |_| {});
+    let mapped = answer.message().xor_address(attr::XOR_MAPPED_ADDRESS);
+    assert_eq!(mapped, Some(Ok(addr("198.51.100.1:5000"))));
+}
+
+#[test]
 fn rfc8489_6_3_1_1_unknown_required_attributes_get_420_with_their_names() {
     let mut world = World::new();
     let mut client = TestClient::udp("198.51.100.1:5000");

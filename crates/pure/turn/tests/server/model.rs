@@ -336,13 +336,9 @@ fn ten_thousand_random_steps_agree_with_the_model_seed_4() {
     run(4);
 }
 
-#[test]
-fn ten_thousand_random_steps_agree_with_the_model_seed_5() {
-    run(5);
-}
-
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2))]
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(1))]
+    /// A seed of its own in every run.
     #[test]
     fn random_steps_of_any_seed_agree_with_the_model(seed: u64) {
         run(seed);

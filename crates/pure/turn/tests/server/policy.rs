@@ -72,6 +72,21 @@ fn ports_count_for_packets_though_not_for_permissions() {
 }
 
 #[test]
+fn a_scan_of_ports_makes_one_report() {
+    let mut world = World::new();
+    let cluster = rule(UDP_CLUSTER, PeerTransport::Udp, "10.1.0.0/16", (1, 1));
+    world.set_rules(vec![cluster]);
+    let (mut client, _) = world.allocated();
+    client.permit(&mut world, &["10.1.0.1:1"]);
+    for port in 2..500 {
+        let send = client.send_indication(&format!("10.1.0.1:{port}"), b"x");
+        assert_eq!(world.deliver(&client.path, &send), DENIED_FROM_CLIENT);
+    }
+    assert_eq!(denials(&mut world), 1);
+    assert_eq!(world.server.stats().denied(DenyReason::Port), 498);
+}
+
+#[test]
 fn the_cluster_that_admits_a_packet_is_named_and_follows_the_policy() {
     let mut world = World::new();
     let (mut client, id) = world.allocated();

@@ -72,6 +72,18 @@ fn rfc6062_5_4_binding_what_is_not_there_gets_400() {
 }
 
 #[test]
+fn one_client_connection_carries_one_peer_connection() {
+    let mut world = World::new();
+    let (mut control, _, connection) = unbound(&mut world);
+    let mut data = data_client();
+    assert_eq!(data.connection_bind(&mut world, connection.0).code(), 200);
+    control.connect(&mut world, "10.1.0.2:80");
+    let second = attempts(&mut world)[0].0;
+    connected(&mut world, second, Ok(()));
+    assert_eq!(data.connection_bind(&mut world, second.0).code(), 400);
+}
+
+#[test]
 fn a_connection_that_is_still_being_made_cannot_be_bound() {
     let mut world = World::new();
     let (mut client, _) = tcp_allocation(&mut world);
@@ -107,6 +119,25 @@ fn rfc6062_5_2_a_connection_that_nobody_binds_is_closed_after_30_seconds() {
         400
     );
     assert_eq!(client.connect(&mut world, "10.1.0.1:80"), None);
+}
+
+#[test]
+fn a_connection_of_an_allocation_whose_time_is_over_cannot_be_bound() {
+    let mut world = World::new();
+    let (mut client, _) = tcp_allocation(&mut world);
+    world.advance(590);
+    client.connect(&mut world, "10.1.0.1:80");
+    let connection = attempts(&mut world)[0].0;
+    connected(&mut world, connection, Ok(()));
+    // The timer is late.
+    world.now.millis += 10_000;
+    assert_eq!(
+        data_client()
+            .connection_bind(&mut world, connection.0)
+            .code(),
+        400
+    );
+    assert_eq!(closed_peers(&mut world), [connection]);
 }
 
 #[test]
