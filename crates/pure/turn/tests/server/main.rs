@@ -16,6 +16,7 @@ mod families;
 mod hygiene;
 mod listeners;
 mod model;
+mod pair;
 mod permissions;
 mod policy;
 mod refresh;
