@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::allocations;
 use crate::load::Generator;
-use crate::process::{Cores, count_cores, machine};
+use crate::process::{Cores, count_cores, load_average, machine};
 use crate::report::{
     AllocationReport, Machine, Method, RatedReport, RelayReport, Report, SCHEMA, SaturatedReport,
     ServerReport,
@@ -300,6 +300,7 @@ fn empty_report(plan: &Plan) -> Report {
             cpu,
             cores: count_cores(),
             kernel,
+            load_average: load_average(),
             generator_core: plan.cores.map(|cores| cores.generator),
             server_core: plan.cores.map(|cores| cores.server),
         },

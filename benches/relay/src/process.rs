@@ -106,6 +106,12 @@ pub fn count_cores() -> usize {
         .max(1)
 }
 
+/// The load average of the last minute, by which a reader can judge how quiet the machine was.
+pub fn load_average() -> Option<f64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
 /// Raises the limit of open files of this process and its children to what the system allows; each
 /// allocation is a socket on either side.
 pub fn allow_many_files() {

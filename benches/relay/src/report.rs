@@ -46,6 +46,8 @@ pub struct Machine {
     pub cores: usize,
     /// Release.
     pub kernel: String,
+    /// Of the minute before the first round.
+    pub load_average: Option<f64>,
     /// The generator's core; absent when nothing is pinned.
     pub generator_core: Option<usize>,
     /// The core of all threads of each server.

@@ -30,8 +30,11 @@ impl Report {
         };
         let _ = writeln!(
             text,
-            "{} x {}, Linux {}; {cores}",
-            machine.cores, machine.cpu, machine.kernel
+            "{} x {}, Linux {}, load average {}; {cores}",
+            machine.cores,
+            machine.cpu,
+            machine.kernel,
+            machine.load_average.unwrap_or_default(),
         );
         let _ = writeln!(
             text,
@@ -218,6 +221,7 @@ mod tests {
                 cpu: "Example".to_owned(),
                 cores: 2,
                 kernel: "6.1".to_owned(),
+                load_average: Some(0.5),
                 generator_core: Some(0),
                 server_core: Some(1),
             },
