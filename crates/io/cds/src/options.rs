@@ -14,6 +14,22 @@ pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// Errors among the answers refuse the configuration.
 pub type Judge = Arc<dyn Fn(&Config) -> Vec<Problem> + Send + Sync>;
 
+/// Is told when the connection to a discovery service comes and goes.
+pub type Observer = Arc<dyn Fn(Connection) + Send + Sync>;
+
+/// The state of the connection to a discovery service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Connection {
+    Up {
+        origin: String,
+    },
+    /// The running configuration stays; the connection is tried again.
+    Down {
+        origin: String,
+        why: String,
+    },
+}
+
 /// The environment of this process.
 pub fn process_env() -> Env {
     Arc::new(|name| std::env::var(name).ok())
@@ -33,6 +49,7 @@ pub struct Options {
     /// Where the last good configuration from a discovery service is kept.
     pub cache_dir: Option<PathBuf>,
     pub timing: Timing,
+    pub observer: Option<Observer>,
 }
 
 impl Default for Options {
@@ -45,6 +62,15 @@ impl Default for Options {
             ca_file: None,
             cache_dir: None,
             timing: Timing::default(),
+            observer: None,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn tell(&self, connection: Connection) {
+        if let Some(observer) = &self.observer {
+            observer(connection);
         }
     }
 }

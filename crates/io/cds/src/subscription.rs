@@ -7,7 +7,7 @@ use crate::cache::ConfigCache;
 use crate::id::ConfigId;
 use crate::interpret::{CDS_SCOPE as SCOPE, interpret, on_one_line};
 use crate::load::Update;
-use crate::options::Options;
+use crate::options::{Connection, Options};
 use crate::origin::CdsServer;
 use crate::outbox::{Outbox, Provenance, Published};
 use crate::session::Session;
@@ -44,12 +44,20 @@ impl Subscription {
                         self.id,
                         self.server.url()
                     );
+                    let origin = self.server.url();
+                    self.options.tell(Connection::Up {
+                        origin: origin.clone(),
+                    });
                     let since = Instant::now();
                     let error = session.run(|text| self.receive(text, outbox)).await;
                     // A service that accepts and drops at once is not well, and is spared like one that refuses.
                     if since.elapsed() >= timing.ping_interval {
                         backoff.reset();
                     }
+                    self.options.tell(Connection::Down {
+                        origin,
+                        why: error.chain(),
+                    });
                     error
                 }
                 Err(error) => error,

@@ -287,7 +287,6 @@ impl Core {
             start = end;
         }
         batch.flush(self);
-        drop(batch);
         self.dtls.tx = tx;
         self.dtls.records = records;
         self.dtls.ends = ends;
