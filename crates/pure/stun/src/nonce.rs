@@ -6,25 +6,30 @@ pub const COOKIE: &[u8; 9] = b"obMatJos2";
 /// The cookie and four base64 characters of feature bits.
 pub const PREFIX_LEN: usize = COOKIE.len() + 4;
 
-/// 24 feature bits. Bit 0 is the leftmost (RFC 8489 §18.1).
+/// 24 feature bits.
+///
+/// RFC 8489 contradicts itself on their order: §18.1 counts from the left, the sample of appendix B.1
+/// from the right, and there are clients of both kinds. Few bits exist, so each is announced at both
+/// ends and understood at either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SecurityFeatures([u8; 3]);
 
 impl SecurityFeatures {
     pub const NONE: SecurityFeatures = SecurityFeatures([0; 3]);
     /// Bit 0: PASSWORD-ALGORITHMS is in the challenge.
-    pub const PASSWORD_ALGORITHMS: SecurityFeatures = SecurityFeatures([0x80, 0, 0]);
+    pub const PASSWORD_ALGORITHMS: SecurityFeatures = SecurityFeatures([0x80, 0, 0x01]);
     /// Bit 1: USERHASH is understood.
-    pub const USERNAME_ANONYMITY: SecurityFeatures = SecurityFeatures([0x40, 0, 0]);
+    pub const USERNAME_ANONYMITY: SecurityFeatures = SecurityFeatures([0x40, 0, 0x02]);
 
     pub const fn union(self, other: SecurityFeatures) -> SecurityFeatures {
         let ([a, b, c], [d, e, f]) = (self.0, other.0);
         SecurityFeatures([a | d, b | e, c | f])
     }
 
-    pub const fn contains(self, other: SecurityFeatures) -> bool {
-        let ([a, b, c], [d, e, f]) = (self.0, other.0);
-        a & d == d && b & e == e && c & f == f
+    /// Whether a feature is announced, counted from either end.
+    pub const fn contains(self, feature: SecurityFeatures) -> bool {
+        let ([a, b, c], [d, e, f]) = (self.0, feature.0);
+        (a & d) | (b & e) | (c & f) != 0
     }
 
     /// The first 13 characters of a nonce that announces these features.
@@ -77,19 +82,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rfc8489_18_1_bit_0_is_the_leftmost() {
+    fn rfc8489_18_1_features_are_announced_from_both_ends() {
         let both =
             SecurityFeatures::PASSWORD_ALGORITHMS.union(SecurityFeatures::USERNAME_ANONYMITY);
         assert_eq!(&SecurityFeatures::NONE.prefix(), b"obMatJos2AAAA");
         assert_eq!(
             &SecurityFeatures::PASSWORD_ALGORITHMS.prefix(),
-            b"obMatJos2gAAA"
+            b"obMatJos2gAAB"
         );
         assert_eq!(
             &SecurityFeatures::USERNAME_ANONYMITY.prefix(),
-            b"obMatJos2QAAA"
+            b"obMatJos2QAAC"
         );
-        assert_eq!(&both.prefix(), b"obMatJos2wAAA");
+        assert_eq!(&both.prefix(), b"obMatJos2wAAD");
+    }
+
+    #[test]
+    fn rfc8489_b_1_the_sample_nonce_announces_username_anonymity() {
+        let sample = SecurityFeatures::of(b"obMatJos2AAACf//499k954d6OL34oL9FSTvy64sA").unwrap();
+        assert!(sample.contains(SecurityFeatures::USERNAME_ANONYMITY));
+        assert!(!sample.contains(SecurityFeatures::PASSWORD_ALGORITHMS));
     }
 
     #[test]
@@ -111,10 +123,11 @@ mod tests {
     }
 
     #[test]
-    fn contains_asks_for_every_bit() {
-        let one = SecurityFeatures::PASSWORD_ALGORITHMS;
-        let both = one.union(SecurityFeatures::USERNAME_ANONYMITY);
-        assert!(both.contains(one) && !one.contains(both));
-        assert!(one.contains(SecurityFeatures::NONE));
+    fn a_feature_is_found_at_either_end() {
+        let anonymity = SecurityFeatures::USERNAME_ANONYMITY;
+        for prefix in [b"obMatJos2QAAA", b"obMatJos2AAAC"] {
+            assert!(SecurityFeatures::of(prefix).unwrap().contains(anonymity));
+        }
+        assert!(!SecurityFeatures::PASSWORD_ALGORITHMS.contains(anonymity));
     }
 }
