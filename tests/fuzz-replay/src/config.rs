@@ -47,13 +47,6 @@ fn reads_back(config: &Config) {
         judge_listeners: false,
     };
     let text = config.to_json().to_string();
-    // JSON may hold these as they are; YAML, as which all text is read, may not (YAML 1.2 §5.1).
-    if text
-        .chars()
-        .any(|c| c.is_control() || ('\u{FFFE}'..='\u{FFFF}').contains(&c))
-    {
-        return;
-    }
     match stunner_config::parse_with(&text, &|_| None, options) {
         Ok(again) => assert_eq!(&again.config, config, "{text}"),
         Err(problems) => panic!("{problems:?} in {text}"),

@@ -4,6 +4,7 @@
 //! nesting, and the number of nodes *after* aliases are resolved. An alias costs as many nodes as what it stands for,
 //! so that a few lines of nested aliases cannot grow into gigabytes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, options};
@@ -91,6 +92,7 @@ pub fn read(text: &str) -> Result<Document, TreeError> {
             hint: None,
         });
     }
+    let text = &*escape_controls(text);
     let limits = options! { emit_comments: false, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     let mut builder = Builder::default();
     for event in Parser::new_from_str_with_options(text, limits) {
@@ -108,6 +110,24 @@ pub fn read(text: &str) -> Result<Document, TreeError> {
         root,
         second: builder.second,
     })
+}
+
+/// JSON strings may hold characters as they are that YAML wants escaped (YAML 1.2 §5.1), and other
+/// programs' JSON does.
+fn escape_controls(text: &str) -> Cow<'_, str> {
+    let unprintable =
+        |c: char| matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
+    if !text.trim_start().starts_with('{') || !text.contains(unprintable) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match unprintable(c) {
+            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 fn syntax_error(error: ScanError) -> TreeError {

@@ -34,6 +34,8 @@ pub const CONNECTION_ID: u16 = 0x002A;
 
 // Comprehension-optional
 pub const ADDITIONAL_ADDRESS_FAMILY: u16 = 0x8000;
+/// ADDITIONAL-ADDRESS-FAMILY as drafts of RFC 8656 numbered it; clients of coturn still send it.
+pub const ADDITIONAL_ADDRESS_FAMILY_DRAFT: u16 = 0x8032;
 pub const ADDRESS_ERROR_CODE: u16 = 0x8001;
 pub const PASSWORD_ALGORITHMS: u16 = 0x8002;
 pub const ALTERNATE_DOMAIN: u16 = 0x8003;

@@ -124,8 +124,10 @@ impl<'a> Message<'a> {
         self.family(attr::REQUESTED_ADDRESS_FAMILY)
     }
 
+    /// The family of a second relayed address, under its number of RFC 8656 or of the drafts before.
     pub fn additional_family(&self) -> Field<Family> {
         self.family(attr::ADDITIONAL_ADDRESS_FAMILY)
+            .or_else(|| self.family(attr::ADDITIONAL_ADDRESS_FAMILY_DRAFT))
     }
 
     /// Whether the next port is to be reserved too: the R bit (RFC 8656 §18.7).

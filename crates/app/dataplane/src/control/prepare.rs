@@ -14,23 +14,23 @@ use crate::shard::{Mode, PortId};
 /// Why a configuration cannot be put in force.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
-    #[error("listener `{listener}`: cannot use the certificate: {source}")]
+    #[error("listener `{listener}`: cannot use the certificate: {cause}")]
     Identity {
         listener: String,
-        source: IdentityError,
+        cause: IdentityError,
     },
-    #[error("listener `{listener}`: cannot open {protocol} port {port}: {source}")]
+    #[error("listener `{listener}`: cannot open {protocol} port {port}: {cause}")]
     Port {
         listener: String,
         protocol: Protocol,
         port: u16,
-        source: io::Error,
+        cause: io::Error,
     },
-    #[error("cannot open the {purpose} endpoint `{endpoint}`: {source}")]
+    #[error("cannot open the {purpose} endpoint `{endpoint}`: {cause}")]
     Endpoint {
         purpose: &'static str,
         endpoint: HttpEndpoint,
-        source: io::Error,
+        cause: io::Error,
     },
 }
 
@@ -41,12 +41,12 @@ impl PrepareError {
             Self::Identity { .. } => {
                 "give a PEM chain and the matching key, both in base64".to_owned()
             }
-            Self::Port { port, source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            Self::Port { port, cause, .. } if cause.kind() == io::ErrorKind::AddrInUse => {
                 format!(
                     "another process has port {port}: `ss -lnptu 'sport = :{port}'` shows which"
                 )
             }
-            Self::Port { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            Self::Port { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => {
                 "ports below 1024 need CAP_NET_BIND_SERVICE or the sysctl \
                  net.ipv4.ip_unprivileged_port_start=0"
                     .to_owned()
@@ -94,9 +94,9 @@ pub fn prepare(
         .map(|(index, listener)| {
             let mode = match unchanged_mode(old, listener, changes, ports) {
                 Some(mode) => mode,
-                None => mode_of(listener, cookie_key).map_err(|source| PrepareError::Identity {
+                None => mode_of(listener, cookie_key).map_err(|cause| PrepareError::Identity {
                     listener: listener.name.clone(),
-                    source,
+                    cause,
                 })?,
             };
             prepare_port(index, listener, mode, ports, shards)
@@ -128,11 +128,11 @@ fn prepare_port(
         Some(_) => None,
         None => {
             let bound = BoundPort::bind(transport, listener.port, shards);
-            Some(bound.map_err(|source| PrepareError::Port {
+            Some(bound.map_err(|cause| PrepareError::Port {
                 listener: listener.name.clone(),
                 protocol: listener.protocol,
                 port: listener.port,
-                source,
+                cause,
             })?)
         }
     };

@@ -86,10 +86,10 @@ impl HttpServers {
             Ok(bound) => Ok(PreparedServer {
                 endpoint: Some((endpoint.clone(), bound)),
             }),
-            Err(source) => Err(PrepareError::Endpoint {
+            Err(cause) => Err(PrepareError::Endpoint {
                 purpose: purpose.as_str(),
                 endpoint: endpoint.clone(),
-                source,
+                cause,
             }),
         }
     }

@@ -85,7 +85,10 @@ pub fn main() -> ExitCode {
         }
         Command::Run(options) => {
             if let Err(error) = runtime.block_on(run(*options)) {
-                eprint!("{}", cli::report(&error, error.hint().as_deref()));
+                match &error {
+                    RunError::Load(error) => eprint!("{}", cli::report_load(error)),
+                    _ => eprint!("{}", cli::report(&error, error.hint().as_deref())),
+                }
                 return ExitCode::from(cli::EXIT_PROBLEM);
             }
         }

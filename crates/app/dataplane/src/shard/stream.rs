@@ -43,6 +43,8 @@ pub struct Stream {
     /// The listening port it was accepted on.
     pub port: u32,
     pub role: Role,
+    /// A STUN message has come: before that, nothing else can be TURN.
+    pub spoke_stun: bool,
     /// Plaintext of a frame that is not complete yet.
     pub inbox: Vec<u8>,
     /// Plaintext that is not encrypted yet (TLS) or not written yet (TCP).
@@ -80,6 +82,7 @@ impl Stream {
             path,
             port,
             role: Role::Control,
+            spoke_stun: false,
             inbox: Vec::new(),
             outbox: Outbox::default(),
             ciphertext: Outbox::default(),

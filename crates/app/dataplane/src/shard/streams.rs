@@ -226,6 +226,12 @@ impl Core {
                 accepting,
                 ..stream.path
             };
+            // ChannelData cannot come first, but other protocols may look like it: `GE` of an HTTP
+            // request is a channel number.
+            if !stream.spoke_stun && plaintext[at..].first().is_some_and(|byte| byte & 0xc0 != 0) {
+                batch.flush(self);
+                return Err(Outcome::Close);
+            }
             let frame = match next_frame(&plaintext[at..]) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break,
@@ -235,6 +241,9 @@ impl Core {
                     return Err(Outcome::Close);
                 }
             };
+            if let Some(stream) = self.streams.slab.get_mut(index as usize) {
+                stream.spoke_stun = true;
+            }
             self.listener(path.listener)
                 .received(1, frame.consumed() as u64);
             let outcome = from_client(self, &mut batch, &path, &plaintext[at..at + frame.len()]);
