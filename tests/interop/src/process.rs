@@ -98,7 +98,7 @@ impl Drop for Process {
                 log.len()
             );
             for line in &log[from..] {
-                eprintln!("| {line}");
+                eprintln!("| {:.400}", line);
             }
         }
     }

@@ -9,6 +9,6 @@ mod messages;
 mod tls;
 mod turn;
 
-pub use link::{Link, LinkError};
+pub use link::{Link, LinkError, wait_readable};
 pub use messages::{Credentials, Incoming, Response, long_term_key};
 pub use turn::{Refusal, TurnClient};
