@@ -1,6 +1,7 @@
 //! Carrying out what the TURN server wants done.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 
 use stunner_config::PeerTransport;
 use stunner_net::poll::Interest;
@@ -8,7 +9,7 @@ use stunner_turn::server::{Effect, RelayGrant, RelayRefusal, RelayRequest, Reque
 use stunner_turn::{AllocationId, ClientPath, ClientTransport};
 
 use super::core::Core;
-use super::relay::{Relay, RelaySockets, relay_token};
+use super::relay::{Pair, Relay, relay_token};
 use super::token::{Kind, Token};
 
 impl Core {
@@ -31,14 +32,14 @@ impl Core {
                 request,
             } => self.relay_ready(allocation, request),
             Effect::AbandonRelay { request, user } => {
-                if let Some(mut relay) = self.pending_relays.remove(&request) {
-                    relay.close(&self.shared.relay_ports, |_| true);
+                if let Some(relay) = self.pending_relays.remove(&request) {
+                    relay.close_all(&self.shared.relay_ports);
                 }
                 self.shared.quota.release(&user);
             }
             Effect::CloseRelay { allocation, user } => {
-                if let Some(mut relay) = self.relays.remove(allocation) {
-                    relay.close(&self.shared.relay_ports, |_| true);
+                if let Some(relay) = self.relays.remove(allocation) {
+                    relay.close_all(&self.shared.relay_ports);
                 }
                 self.shared.quota.release(&user);
             }
@@ -47,7 +48,7 @@ impl Core {
                 relayed,
             } => {
                 if let Some(relay) = self.relays.get_mut(allocation) {
-                    relay.close(&self.shared.relay_ports, |ipv6| ipv6 == relayed.is_ipv6());
+                    relay.close(&self.shared.relay_ports, relayed.is_ipv6());
                 }
             }
             Effect::ConnectPeer {
@@ -185,104 +186,51 @@ impl Core {
                 .closed(PeerTransport::Udp, bound.port());
             return Err(RelayRefusal::BadReservation);
         };
-        let mut grant = RelayGrant::default();
-        let sockets = if bound.is_ipv6() {
-            grant.v6 = Some(advertised);
-            RelaySockets::Udp {
-                v4: None,
-                v6: Some(socket),
-            }
-        } else {
-            grant.v4 = Some(advertised);
-            RelaySockets::Udp {
-                v4: Some(socket),
-                v6: None,
-            }
+        let ipv6 = bound.is_ipv6();
+        let grant = RelayGrant {
+            v4: Some(advertised).filter(|_| !ipv6),
+            v6: Some(advertised).filter(|_| ipv6),
+            reservation: None,
         };
-        Ok((Relay { sockets }, grant))
+        Ok((Relay::Udp(Pair::one(socket, ipv6)), grant))
     }
 
     fn open_udp(&self, request: &RelayRequest) -> Result<(Relay, RelayGrant), RelayRefusal> {
-        let pool = &self.shared.relay_ports;
-        let mut grant = RelayGrant::default();
-        let mut failure = None;
-        let mut open = |address: Option<std::net::IpAddr>| {
-            let address = address?;
-            match pool.open_udp(
-                address,
-                request.even_port,
-                request.reserve_next,
-                self.now.millis,
-            ) {
-                Ok(opened) => {
-                    grant.reservation = grant.reservation.or(opened.reservation);
-                    let advertised = SocketAddr::new(address, opened.socket.local_addr().port());
-                    Some((opened.socket, advertised))
-                }
-                Err(error) => {
-                    failure = Some(error);
-                    None
-                }
-            }
-        };
-        let v4 = open(request.v4.map(Into::into));
-        let v6 = open(request.v6.map(Into::into));
-        if v4.is_none() && v6.is_none() {
-            return Err(refusal(failure));
-        }
-        grant.v4 = v4.as_ref().map(|(_, advertised)| *advertised);
-        grant.v6 = v6.as_ref().map(|(_, advertised)| *advertised);
-        let sockets = RelaySockets::Udp {
-            v4: v4.map(|(socket, _)| socket),
-            v6: v6.map(|(socket, _)| socket),
-        };
-        Ok((Relay { sockets }, grant))
+        let mut reservation = None;
+        let (sockets, mut grant) = open_pair(request, |address| {
+            let (even, next) = (request.even_port, request.reserve_next);
+            let opened = self
+                .shared
+                .relay_ports
+                .open_udp(address, even, next, self.now.millis)?;
+            reservation = reservation.or(opened.reservation);
+            let port = opened.socket.local_addr().port();
+            Ok((opened.socket, port))
+        })?;
+        grant.reservation = reservation;
+        Ok((Relay::Udp(sockets), grant))
     }
 
     fn open_tcp(&self, request: &RelayRequest) -> Result<(Relay, RelayGrant), RelayRefusal> {
-        let pool = &self.shared.relay_ports;
-        let mut grant = RelayGrant::default();
-        let (mut v4, mut v6, mut failure) = (None, None, None);
-        if let Some(ip) = request.v4 {
-            match pool.open_tcp(ip.into()) {
-                Ok(listener) => {
-                    grant.v4 = Some(SocketAddr::new(ip.into(), listener.local_addr().port()));
-                    v4 = Some(listener);
-                }
-                Err(error) => failure = Some(error),
-            }
-        }
-        if let Some(ip) = request.v6 {
-            match pool.open_tcp(ip.into()) {
-                Ok(listener) => {
-                    grant.v6 = Some(SocketAddr::new(ip.into(), listener.local_addr().port()));
-                    v6 = Some(listener);
-                }
-                Err(error) => failure = Some(error),
-            }
-        }
-        if v4.is_none() && v6.is_none() {
-            return Err(refusal(failure));
-        }
-        Ok((
-            Relay {
-                sockets: RelaySockets::Tcp { v4, v6 },
-            },
-            grant,
-        ))
+        let (sockets, grant) = open_pair(request, |address| {
+            let listener = self.shared.relay_ports.open_tcp(address)?;
+            let port = listener.local_addr().port();
+            Ok((listener, port))
+        })?;
+        Ok((Relay::Tcp(sockets), grant))
     }
 
     fn relay_ready(&mut self, allocation: AllocationId, request: RequestId) {
         let Some(relay) = self.pending_relays.remove(&request) else {
             return;
         };
-        let watched = match &relay.sockets {
-            RelaySockets::Udp { v4, v6 } => [v4, v6].into_iter().flatten().try_for_each(|socket| {
+        let watched = match &relay {
+            Relay::Udp(sockets) => sockets.iter().try_for_each(|socket| {
                 let token = relay_token(allocation, socket.local_addr(), PeerTransport::Udp);
                 self.poller
                     .add(socket, token.for_poll(), Interest::Readable)
             }),
-            RelaySockets::Tcp { v4, v6 } => [v4, v6].into_iter().flatten().try_for_each(|socket| {
+            Relay::Tcp(sockets) => sockets.iter().try_for_each(|socket| {
                 let token = relay_token(allocation, socket.local_addr(), PeerTransport::Tcp);
                 self.poller
                     .add(socket, token.for_poll(), Interest::Readable)
@@ -297,7 +245,36 @@ impl Core {
     }
 }
 
-fn refusal(failure: Option<std::io::Error>) -> RelayRefusal {
+/// Opens a socket for each family that is asked for; one of two is enough (RFC 8656 §7.2).
+fn open_pair<S>(
+    request: &RelayRequest,
+    mut open: impl FnMut(IpAddr) -> io::Result<(S, u16)>,
+) -> Result<(Pair<S>, RelayGrant), RelayRefusal> {
+    let mut failure = None;
+    let mut try_open = |address: Option<IpAddr>| {
+        let address = address?;
+        match open(address) {
+            Ok((socket, port)) => Some((socket, SocketAddr::new(address, port))),
+            Err(error) => {
+                failure = Some(error);
+                None
+            }
+        }
+    };
+    let (v4, granted_v4) = try_open(request.v4.map(Into::into)).unzip();
+    let (v6, granted_v6) = try_open(request.v6.map(Into::into)).unzip();
+    if v4.is_none() && v6.is_none() {
+        return Err(refusal(failure));
+    }
+    let grant = RelayGrant {
+        v4: granted_v4,
+        v6: granted_v6,
+        reservation: None,
+    };
+    Ok((Pair { v4, v6 }, grant))
+}
+
+fn refusal(failure: Option<io::Error>) -> RelayRefusal {
     let Some(error) = failure else {
         return RelayRefusal::FamilyUnsupported;
     };

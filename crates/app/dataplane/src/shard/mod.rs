@@ -4,6 +4,7 @@
 //! The loop: wait for readiness, read batches, hand every packet to the TURN server, send what it
 //! says in batches, run timers. Commands of the controller are taken between batches.
 
+mod accept;
 mod command;
 mod core;
 mod datagram;

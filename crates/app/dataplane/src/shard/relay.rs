@@ -16,68 +16,83 @@ use crate::shared::RelayPortPool;
 /// Datagrams (or groups of them) read from one relay before the next has its turn.
 const PER_RELAY: usize = 16;
 
-/// The sockets of one allocation.
+/// At most one socket of each address family.
 #[derive(Debug)]
-pub struct Relay {
-    pub sockets: RelaySockets,
+pub struct Pair<S> {
+    pub v4: Option<S>,
+    pub v6: Option<S>,
 }
 
-/// UDP sockets by family, or the listening sockets of an RFC 6062 allocation.
+impl<S> Pair<S> {
+    /// A pair with one socket.
+    pub fn one(socket: S, ipv6: bool) -> Self {
+        match ipv6 {
+            false => Self {
+                v4: Some(socket),
+                v6: None,
+            },
+            true => Self {
+                v4: None,
+                v6: Some(socket),
+            },
+        }
+    }
+
+    pub fn get(&self, ipv6: bool) -> Option<&S> {
+        if ipv6 { &self.v6 } else { &self.v4 }.as_ref()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &S> {
+        self.v4.iter().chain(&self.v6)
+    }
+
+    fn take(&mut self, ipv6: bool) -> Option<S> {
+        if ipv6 { &mut self.v6 } else { &mut self.v4 }.take()
+    }
+}
+
+/// The sockets of one allocation: UDP, or the listening sockets of an RFC 6062 allocation.
 #[derive(Debug)]
-pub enum RelaySockets {
-    Udp {
-        v4: Option<UdpSocket>,
-        v6: Option<UdpSocket>,
-    },
-    Tcp {
-        v4: Option<Listener>,
-        v6: Option<Listener>,
-    },
+pub enum Relay {
+    Udp(Pair<UdpSocket>),
+    Tcp(Pair<Listener>),
 }
 
 impl Relay {
     pub fn udp(&self, ipv6: bool) -> Option<&UdpSocket> {
-        match &self.sockets {
-            RelaySockets::Udp { v4, v6 } => if ipv6 { v6 } else { v4 }.as_ref(),
-            RelaySockets::Tcp { .. } => None,
+        match self {
+            Self::Udp(sockets) => sockets.get(ipv6),
+            Self::Tcp(_) => None,
         }
     }
 
     pub fn tcp(&self, ipv6: bool) -> Option<&Listener> {
-        match &self.sockets {
-            RelaySockets::Tcp { v4, v6 } => if ipv6 { v6 } else { v4 }.as_ref(),
-            RelaySockets::Udp { .. } => None,
+        match self {
+            Self::Tcp(sockets) => sockets.get(ipv6),
+            Self::Udp(_) => None,
         }
     }
 
-    /// Closes the sockets of one family, or of both.
-    pub fn close(&mut self, pool: &RelayPortPool, families: impl Fn(bool) -> bool) {
-        match &mut self.sockets {
-            RelaySockets::Udp { v4, v6 } => {
-                for (socket, _) in [(v4, false), (v6, true)]
-                    .into_iter()
-                    .filter(|(_, f)| families(*f))
-                {
-                    if let Some(socket) = socket.take() {
-                        let port = socket.local_addr().port();
-                        drop(socket);
-                        pool.closed(PeerTransport::Udp, port);
-                    }
-                }
+    /// Closes the socket of one family and gives its port back.
+    pub fn close(&mut self, pool: &RelayPortPool, ipv6: bool) {
+        let closed = match self {
+            Self::Udp(sockets) => {
+                let port = sockets.take(ipv6).map(|socket| socket.local_addr().port());
+                (PeerTransport::Udp, port)
             }
-            RelaySockets::Tcp { v4, v6 } => {
-                for (socket, _) in [(v4, false), (v6, true)]
-                    .into_iter()
-                    .filter(|(_, f)| families(*f))
-                {
-                    if let Some(socket) = socket.take() {
-                        let port = socket.local_addr().port();
-                        drop(socket);
-                        pool.closed(PeerTransport::Tcp, port);
-                    }
-                }
+            Self::Tcp(sockets) => {
+                let port = sockets.take(ipv6).map(|socket| socket.local_addr().port());
+                (PeerTransport::Tcp, port)
             }
+        };
+        if let (transport, Some(port)) = closed {
+            pool.closed(transport, port);
         }
+    }
+
+    pub fn close_all(mut self, pool: &RelayPortPool) {
+        self.close(pool, false);
+        self.close(pool, true);
     }
 }
 

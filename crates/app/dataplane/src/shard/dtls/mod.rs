@@ -1,18 +1,16 @@
 //! DTLS sessions of a shard. They share the UDP sockets of their port.
 
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+mod table;
 
-use slab::Slab;
-use stunner_net::dtls::{Datagrams, DtlsContext, DtlsError, DtlsListener, DtlsSession, Listen};
-use stunner_net::udp::SendBatch;
-use stunner_turn::{ClientPath, ClientTransport, FiveTuple, ListenerId};
+use stunner_net::dtls::{DtlsError, DtlsSession, Listen, is_client_hello};
+use stunner_turn::{ClientPath, FiveTuple};
 
-use super::command::{Mode, PortState};
-use super::core::{Core, HashMap};
+use super::core::Core;
 use super::datagram::{PeerBatch, from_client};
 use super::ports::Arrival;
 use super::token::{Kind, Token};
+pub use table::DtlsTable;
+use table::{Route, Session, dtls_tuple};
 
 /// A handshake is given this long.
 const HANDSHAKE_MILLIS: u64 = 20_000;
@@ -20,121 +18,6 @@ const HANDSHAKE_MILLIS: u64 = 20_000;
 const IDLE_MILLIS: u64 = 60_000;
 /// A session this quiet gives its record buffers back.
 const QUIET_MILLIS: u64 = 5_000;
-
-#[derive(Debug)]
-struct Session {
-    dtls: Box<DtlsSession>,
-    path: ClientPath,
-    port: u32,
-    ipv6: bool,
-    opened_millis: u64,
-    last_read_millis: u64,
-    handshake_counted: bool,
-    quiet: bool,
-}
-
-/// Where a datagram of a DTLS session goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Route {
-    port: u32,
-    ipv6: bool,
-    to: SocketAddr,
-    from: IpAddr,
-}
-
-/// Sessions by index and by client.
-#[derive(Debug, Default)]
-pub struct DtlsTable {
-    slab: Slab<Session>,
-    /// Keyed by the tuple with transport `Dtls`.
-    index_by_tuple: HashMap<FiveTuple, u32>,
-    /// The stateless half of the handshake, by port.
-    listeners: HashMap<u32, (Arc<DtlsContext>, DtlsListener)>,
-    sessions_by_port: HashMap<u32, u32>,
-    /// Indices of unfinished handshakes.
-    handshaking: Vec<u32>,
-    /// When the earliest flight is to be sent again.
-    deadline_millis: Option<u64>,
-    /// Datagrams to send, and where.
-    out: Datagrams,
-    routes: Vec<Route>,
-    /// Plaintext of the records of one datagram.
-    records: Vec<u8>,
-    ends: Vec<usize>,
-    /// For payloads that lie in `records`.
-    tx: SendBatch,
-}
-
-fn dtls_tuple(tuple: &FiveTuple) -> FiveTuple {
-    FiveTuple {
-        transport: ClientTransport::Dtls,
-        ..*tuple
-    }
-}
-
-impl DtlsTable {
-    /// Whether any session came by this port.
-    pub fn uses_port(&self, port: u32) -> bool {
-        self.sessions_by_port.contains_key(&port)
-    }
-
-    pub fn contains(&self, tuple: &FiveTuple) -> bool {
-        self.index_by_tuple.contains_key(&dtls_tuple(tuple))
-    }
-
-    pub fn next_deadline(&self) -> Option<u64> {
-        self.deadline_millis
-    }
-
-    /// Follows a port's mode: a new certificate means a new context.
-    pub fn port_state(&mut self, state: &PortState) {
-        let Mode::Dtls(context) = &state.mode else {
-            self.listeners.remove(&state.id.0);
-            return;
-        };
-        let known = self.listeners.get(&state.id.0);
-        if known.is_some_and(|(current, _)| Arc::ptr_eq(current, context)) {
-            return;
-        }
-        match DtlsListener::new(context) {
-            Ok(listener) => {
-                self.listeners
-                    .insert(state.id.0, (Arc::clone(context), listener));
-            }
-            Err(error) => tracing::error!(scope = "listener", "cannot start DTLS: {error}"),
-        }
-    }
-
-    pub fn port_closed(&mut self, port: u32) {
-        self.listeners.remove(&port);
-    }
-
-    pub fn of_listener(&self, listener: ListenerId) -> Vec<u32> {
-        self.indices(|session| session.path.listener == listener)
-    }
-
-    fn indices(&self, wanted: impl Fn(&Session) -> bool) -> Vec<u32> {
-        self.slab
-            .iter()
-            .filter(|(_, session)| wanted(session))
-            .map(|(index, _)| index as u32)
-            .collect()
-    }
-
-    /// Notes where the datagrams go that were appended since `before`.
-    fn route(&mut self, route: Route) {
-        self.routes.resize(self.out.len(), route);
-    }
-
-    fn update_deadline(&mut self, now_millis: u64) {
-        self.deadline_millis = self
-            .handshaking
-            .iter()
-            .filter_map(|index| self.slab.get(*index as usize)?.dtls.deadline())
-            .min()
-            .map(|left| now_millis + left.as_millis() as u64 + 1);
-    }
-}
 
 impl Core {
     /// A datagram on a port that speaks, or spoke, DTLS.
@@ -436,24 +319,4 @@ impl Core {
             self.close_dtls(index);
         }
     }
-}
-
-impl Session {
-    fn route(&self) -> Route {
-        Route {
-            port: self.port,
-            ipv6: self.ipv6,
-            to: self.path.tuple.client,
-            from: self.path.tuple.local.ip(),
-        }
-    }
-}
-
-/// A handshake record of epoch 0 that begins with a ClientHello.
-fn is_client_hello(datagram: &[u8]) -> bool {
-    const HANDSHAKE: u8 = 22;
-    const CLIENT_HELLO: u8 = 1;
-    datagram.first() == Some(&HANDSHAKE)
-        && datagram.get(3..5) == Some(&[0, 0])
-        && datagram.get(13) == Some(&CLIENT_HELLO)
 }
