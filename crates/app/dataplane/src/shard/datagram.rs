@@ -26,7 +26,11 @@ pub fn read_port(
     let max = rx.slots();
     let count = match rx.recv(socket, 0, max) {
         Ok(count) => count,
-        Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
+        Err(error) => {
+            // The next datagram raises a new edge, so nothing is stuck for good.
+            tracing::warn!(scope = "listener", "cannot read from port {port}: {error}");
+            return true;
+        }
     };
     let Some(arrival) = core.ports.arrival(port) else {
         return true;

@@ -174,9 +174,8 @@ pub fn read_relays(core: &mut Core, rx: &mut RecvBatch, tx: &mut SendBatch) {
                     ready.queue.push_back((index, ipv6));
                 }
             }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-            // An ICMP error of an earlier send: it says nothing about what else waits.
-            Err(_) => ready.queue.push_back((index, ipv6)),
+            // The next datagram raises a new edge, so nothing is stuck for good.
+            Err(error) => tracing::warn!(scope = "turn", "cannot read from a relay: {error}"),
         }
     }
     relay_to_clients(core, rx, tx, &ready.read);
