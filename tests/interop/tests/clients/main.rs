@@ -5,4 +5,5 @@ mod chromium;
 mod coturn_tools;
 mod go_turncat;
 mod openssl_handshakes;
+mod our_client;
 mod pion;

@@ -264,6 +264,7 @@ fn garbage_on_a_stream_is_closed_at_once() {
     let scene = Scene::start();
     for garbage in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
+        b"GET / HTTP/1.1\r\n\r\n",
         &[0xff; 64],
         &[0, 1, 0, 8, 0, 0, 0, 0, 1, 2, 3, 4],
     ] {

@@ -190,7 +190,7 @@ impl Changes {
             }
             Row::Endpoint => {
                 let port = self.next_port();
-                let (key, path) = if turn % 2 == 0 {
+                let (key, path) = if turn.is_multiple_of(2) {
                     ("metrics_endpoint", "/metrics")
                 } else {
                     ("healthcheck_endpoint", "")
@@ -260,7 +260,7 @@ impl Changes {
                 config.listener("tls")["public_address"] = format!("192.0.2.{}", turn % 200).into()
             }
             4 => {
-                config.0["admin"]["loglevel"] = if turn % 4 == 0 {
+                config.0["admin"]["loglevel"] = if turn.is_multiple_of(4) {
                     "all:WARN"
                 } else {
                     "all:ERROR"
