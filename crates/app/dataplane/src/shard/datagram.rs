@@ -28,7 +28,11 @@ pub fn read_port(
         Ok(count) => count,
         Err(error) => {
             // The next datagram raises a new edge, so nothing is stuck for good.
-            tracing::warn!(scope = "listener", "cannot read from port {port}: {error}");
+            tracing::warn!(
+                scope = "listener",
+                "cannot read from {}: {error}",
+                socket.local_addr()
+            );
             return true;
         }
     };
