@@ -1,9 +1,20 @@
 //! A child process whose output is kept, shown when a test fails, and which never outlives the test.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+/// Signals that no test sends: the process did it to itself.
+const CRASHES: [i32; 6] = [
+    libc::SIGSEGV,
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGTRAP,
+];
 
 #[derive(Debug)]
 pub struct Process {
@@ -83,8 +94,25 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        let crash = self
+            .ended()
+            .and_then(|status| status.signal())
+            .filter(|signal| CRASHES.contains(signal));
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if let Some(signal) = crash {
+            eprintln!(
+                "---- {} (pid {}) crashed with signal {signal}",
+                self.name,
+                self.child.id()
+            );
+            // A test must not pass over a crash that none of its own checks has seen.
+            assert!(
+                std::thread::panicking(),
+                "{} crashed with signal {signal}",
+                self.name
+            );
+        }
         if std::thread::panicking() && self.show {
             // The collectors may still be reading what was in the pipe.
             std::thread::sleep(Duration::from_millis(50));

@@ -6,6 +6,7 @@ mod drain;
 mod limits;
 mod observe;
 mod origins;
+mod quiet;
 mod reload_auth;
 mod reload_listeners;
 mod reload_policy;
