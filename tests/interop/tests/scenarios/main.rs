@@ -3,6 +3,7 @@
 
 mod command_line;
 mod drain;
+mod drained_ports;
 mod limits;
 mod observe;
 mod origins;
