@@ -96,7 +96,7 @@ impl Config {
         let mut listener = json!({
             "name": name,
             "protocol": transport.protocol(),
-            "address": "127.0.0.1,::1",
+            "address": if crate::skip::ipv6().is_ok() { "127.0.0.1,::1" } else { "127.0.0.1" },
             "port": port,
             "routes": ["udp", "tcp"],
         });

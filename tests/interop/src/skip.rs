@@ -50,6 +50,14 @@ fn is_program(file: &Path) -> bool {
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
+/// Whether this machine has IPv6 at all; containers often do not.
+pub fn ipv6() -> Result<(), Missing> {
+    match std::net::UdpSocket::bind("[::1]:0") {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Missing::new("IPv6 loopback", error.to_string())),
+    }
+}
+
 pub fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }

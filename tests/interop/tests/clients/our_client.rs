@@ -7,6 +7,7 @@ use interop_tests::client::Link;
 use interop_tests::config::Transport;
 use interop_tests::echo::{TcpEcho, UdpEcho};
 use interop_tests::server::TurnServer;
+use interop_tests::{need, skip};
 use stunner_turn::client::{
     self, AllocateOptions, Client, Event, Family, RelayTransport, Settings,
 };
@@ -158,6 +159,10 @@ fn our_client_relays_over_every_transport() {
 
 #[test]
 fn our_client_holds_both_families_in_one_allocation() {
+    need!(
+        "our_client_holds_both_families_in_one_allocation",
+        skip::ipv6()
+    );
     let server = TurnServer::start();
     let peers = [UdpEcho::start("127.0.0.1:0"), UdpEcho::start("[::1]:0")];
     let mut driver = Driver::connect(&server, Transport::Udp, |_| {});

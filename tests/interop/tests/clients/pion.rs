@@ -8,7 +8,7 @@ use interop_tests::config::Transport;
 use interop_tests::echo::{TcpEcho, UdpEcho};
 use interop_tests::process::run;
 use interop_tests::server::{TurnServer, testing_coturn};
-use interop_tests::{go, need};
+use interop_tests::{go, need, skip};
 
 fn pion(
     test: &str,
@@ -17,6 +17,9 @@ fn pion(
     more: &[&str],
 ) {
     let client = need!(test, go::pion_client());
+    if test.contains("ipv6") {
+        need!(test, skip::ipv6());
+    }
     let server = TurnServer::start();
     let address = address(&server, transport);
     let peer_host = if address.is_ipv6() {

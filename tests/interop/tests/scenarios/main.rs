@@ -11,3 +11,4 @@ mod quiet;
 mod reload_auth;
 mod reload_listeners;
 mod reload_policy;
+mod tcp_relay;
