@@ -3,14 +3,27 @@
 
 use interop_tests::browser::{self, Browser};
 use interop_tests::config::Transport;
-use interop_tests::need;
 use interop_tests::netns::{Link, SERVER};
+use interop_tests::pki::TestCa;
 use interop_tests::server::TurnServer;
-use serde_json::json;
+use interop_tests::skip;
+use serde_json::{Value, json};
 
-fn relay(test: &str, transport: Transport) {
-    need!(test, browser::programs());
-    let link = need!(test, Link::create());
+/// Runs the page against the listener of `transport`, in a browser that trusts `ca` or else the server's own CA.
+/// `None` when the test had to be skipped.
+fn run_page(
+    test: &str,
+    transport: Transport,
+    ca: Option<&TestCa>,
+) -> Option<Result<Value, String>> {
+    let found = browser::programs().and_then(|()| Link::create());
+    let link = match found {
+        Ok(link) => link,
+        Err(missing) => {
+            skip::report(test, &missing);
+            return None;
+        }
+    };
     // The server's thread stays while the browser's works: processes end with the thread that started them.
     let result = link.on_server(|| {
         let server = TurnServer::start_at(SERVER);
@@ -25,21 +38,23 @@ fn relay(test: &str, transport: Transport) {
             "username": server.user(),
             "credential": server.password(),
         });
+        let dir = tempfile::tempdir().expect("temporary folder");
+        let trusted = ca.unwrap_or(&server.ca).write_root(dir.path());
         link.on_client(|| {
-            let browser = Browser::start(&server.ca_file());
-            browser.run_async(
-                include_str!("relay.js"),
-                &[ice_server, json!(transport.name())],
-            )
+            Browser::start(&trusted).run_async(include_str!("relay.js"), &[ice_server])
         })
     });
+    Some(result)
+}
+
+fn relay(test: &str, transport: Transport) {
+    let Some(result) = run_page(test, transport, None) else {
+        return;
+    };
     let report = result.unwrap_or_else(|error| panic!("the page failed: {error}"));
     assert_eq!(report["echoed"], 30, "{report:#}");
-    assert_eq!(
-        (report["local"].as_str(), report["remote"].as_str()),
-        (Some("relay"), Some("relay")),
-        "{report:#}"
-    );
+    let pair = (report["local"].as_str(), report["remote"].as_str());
+    assert_eq!(pair, (Some("relay"), Some("relay")), "{report:#}");
     assert_eq!(report["relayProtocol"], transport.name(), "{report:#}");
 }
 
@@ -59,4 +74,16 @@ fn chromium_relays_over_tls_with_a_verified_certificate() {
         "chromium_relays_over_tls_with_a_verified_certificate",
         Transport::Tls,
     );
+}
+
+/// What makes the test above mean something: the browser does look at the certificate.
+#[test]
+fn chromium_refuses_a_certificate_of_an_unknown_authority() {
+    let stranger = TestCa::new();
+    let test = "chromium_refuses_a_certificate_of_an_unknown_authority";
+    let Some(result) = run_page(test, Transport::Tls, Some(&stranger)) else {
+        return;
+    };
+    let error = result.expect_err("relayed through a server whose certificate nobody vouches for");
+    assert!(error.contains("no relayed candidate"), "{error}");
 }
