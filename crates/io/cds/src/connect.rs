@@ -1,12 +1,10 @@
 //! Opening a connection to a discovery service, in the clear or over TLS.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, ServerName};
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -14,6 +12,7 @@ use tokio_rustls::TlsConnector;
 use crate::error::LoadError;
 use crate::options::Options;
 use crate::origin::CdsServer;
+use crate::trust::{Verifier, roots};
 
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
@@ -92,38 +91,18 @@ async fn client_config(server: &CdsServer, options: &Options) -> Result<ClientCo
     }
     // The provider is named: another crate in the build may bring a second one, and then there is no default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Verifier::new(roots, Arc::clone(&provider))
+        .map_err(|source| LoadError::Roots { source })?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| LoadError::Roots {
             source: io::Error::other(error),
         })?
-        .with_root_certificates(roots)
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
-}
-
-/// The system's roots (those of `SSL_CERT_FILE` and `SSL_CERT_DIR` where set), and those of `ca_file`.
-fn roots(ca_file: Option<&Path>) -> io::Result<RootCertStore> {
-    let mut roots = RootCertStore::empty();
-    let native = rustls_native_certs::load_native_certs();
-    for error in native.errors {
-        tracing::debug!(
-            scope = crate::interpret::CDS_SCOPE,
-            "root certificates: {error}"
-        );
-    }
-    roots.add_parsable_certificates(native.certs);
-    if let Some(path) = ca_file {
-        let explain = |error: &dyn std::fmt::Display| {
-            io::Error::other(format!("`{}`: {error}", path.display()))
-        };
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| explain(&error))? {
-            let certificate = certificate.map_err(|error| explain(&error))?;
-            roots.add(certificate).map_err(|error| explain(&error))?;
-        }
-    }
-    Ok(roots)
 }
 
 /// The `Authorization` header for this server, if there is to be one. A token goes over TLS only: in the clear,

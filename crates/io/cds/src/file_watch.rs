@@ -18,18 +18,18 @@ use crate::error::LoadError;
 use crate::file::{READ_DEADLINE, read};
 use crate::interpret::{FILE_SCOPE as SCOPE, interpret, on_one_line};
 use crate::load::Update;
-use crate::options::Options;
+use crate::options::{Notice, Options};
 use crate::outbox::{Outbox, Provenance, Published};
 
 /// Publishes every good content of the file, until nobody listens.
-pub(crate) async fn watch_file(path: PathBuf, id: String, options: Options, outbox: Outbox) {
+pub(crate) async fn watch_file(path: PathBuf, options: Options, outbox: Outbox) {
     tokio::select! {
         () = outbox.closed() => {}
-        () = follow(&path, &id, &options, &outbox) => {}
+        () = follow(&path, &options, &outbox) => {}
     }
 }
 
-async fn follow(path: &Path, id: &str, options: &Options, outbox: &Outbox) {
+async fn follow(path: &Path, options: &Options, outbox: &Outbox) {
     let timing = &options.timing;
     let mut sentinel = Sentinel::new(path);
     let mut known: Option<Content> = None;
@@ -38,7 +38,7 @@ async fn follow(path: &Path, id: &str, options: &Options, outbox: &Outbox) {
         sentinel.arm().await;
         let content = settled(path, known.as_ref(), timing.file_settle).await;
         if known.as_ref() != Some(&content) {
-            handle(path, id, &content, options, outbox);
+            handle(path, &content, options, outbox);
             known = Some(content);
         }
         sentinel
@@ -79,7 +79,7 @@ async fn settled(path: &Path, known: Option<&Content>, settle: Duration) -> Cont
     }
 }
 
-fn handle(path: &Path, id: &str, content: &Content, options: &Options, outbox: &Outbox) {
+fn handle(path: &Path, content: &Content, options: &Options, outbox: &Outbox) {
     let place = path.display().to_string();
     let text = match content {
         Content::Text(text) => text,
@@ -100,15 +100,17 @@ fn handle(path: &Path, id: &str, content: &Content, options: &Options, outbox: &
             config
         }
         Err(problems) => {
+            let why = on_one_line(&place, &problems);
             tracing::warn!(
                 scope = SCOPE,
-                "ignoring a bad config, the running one stays: {}",
-                on_one_line(&place, &problems)
+                "ignoring a bad config, the running one stays: {why}"
             );
+            options.tell(Notice::BadConfig { why });
             return;
         }
     };
-    if config.is_deletion(id) {
+    // A file need not bear the name that a discovery service would know the dataplane by.
+    if config.is_deletion(&config.admin.name) {
         tracing::info!(scope = SCOPE, "ignoring deleted config in {place}");
         return;
     }

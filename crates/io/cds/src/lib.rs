@@ -26,12 +26,13 @@ mod outbox;
 mod rest;
 mod session;
 mod subscription;
+mod trust;
 
 pub use backoff::Backoff;
 pub use cache::ConfigCache;
 pub use error::LoadError;
 pub use id::{ConfigId, default_id, hostname};
 pub use load::{Update, fetch, load_once, watch};
-pub use options::{Connection, Env, Judge, Observer, Options, Timing, process_env};
+pub use options::{Env, Judge, Notice, Observer, Options, Timing, process_env};
 pub use origin::{CdsServer, DEFAULT_CDS_PORT, Origin, OriginError};
 pub use outbox::Provenance;

@@ -101,12 +101,7 @@ pub fn watch(
     match origin {
         Origin::File(path) => {
             let (outbox, updates) = Outbox::open(None);
-            tokio::spawn(watch_file(
-                path.clone(),
-                id.to_owned(),
-                options.clone(),
-                outbox,
-            ));
+            tokio::spawn(watch_file(path.clone(), options.clone(), outbox));
             Ok(updates)
         }
         Origin::Cds(server) => {

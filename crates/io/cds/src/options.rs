@@ -14,20 +14,18 @@ pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// Errors among the answers refuse the configuration.
 pub type Judge = Arc<dyn Fn(&Config) -> Vec<Problem> + Send + Sync>;
 
-/// Is told when the connection to a discovery service comes and goes.
-pub type Observer = Arc<dyn Fn(Connection) + Send + Sync>;
+/// Is told what happens to a watch besides new configurations.
+pub type Observer = Arc<dyn Fn(Notice) + Send + Sync>;
 
-/// The state of the connection to a discovery service.
+/// What happens to a watch besides new configurations. The running configuration stays in every case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Connection {
-    Up {
-        origin: String,
-    },
-    /// The running configuration stays; the connection is tried again.
-    Down {
-        origin: String,
-        why: String,
-    },
+pub enum Notice {
+    /// The discovery service is connected.
+    Up { origin: String },
+    /// The connection to the discovery service is lost; it is tried again.
+    Down { origin: String, why: String },
+    /// The origin gave a configuration that cannot be used.
+    BadConfig { why: String },
 }
 
 /// The environment of this process.
@@ -68,9 +66,9 @@ impl Default for Options {
 }
 
 impl Options {
-    pub(crate) fn tell(&self, connection: Connection) {
+    pub(crate) fn tell(&self, notice: Notice) {
         if let Some(observer) = &self.observer {
-            observer(connection);
+            observer(notice);
         }
     }
 }

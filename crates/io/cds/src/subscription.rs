@@ -7,7 +7,7 @@ use crate::cache::ConfigCache;
 use crate::id::ConfigId;
 use crate::interpret::{CDS_SCOPE as SCOPE, interpret, on_one_line};
 use crate::load::Update;
-use crate::options::{Connection, Options};
+use crate::options::{Notice, Options};
 use crate::origin::CdsServer;
 use crate::outbox::{Outbox, Provenance, Published};
 use crate::session::Session;
@@ -45,7 +45,7 @@ impl Subscription {
                         self.server.url()
                     );
                     let origin = self.server.url();
-                    self.options.tell(Connection::Up {
+                    self.options.tell(Notice::Up {
                         origin: origin.clone(),
                     });
                     let since = Instant::now();
@@ -54,7 +54,7 @@ impl Subscription {
                     if since.elapsed() >= timing.ping_interval {
                         backoff.reset();
                     }
-                    self.options.tell(Connection::Down {
+                    self.options.tell(Notice::Down {
                         origin,
                         why: error.chain(),
                     });
@@ -88,11 +88,12 @@ impl Subscription {
                 config
             }
             Err(problems) => {
+                let why = on_one_line(&place, &problems);
                 tracing::warn!(
                     scope = SCOPE,
-                    "ignoring a bad config, the running one stays: {}",
-                    on_one_line(&place, &problems)
+                    "ignoring a bad config, the running one stays: {why}"
                 );
+                self.options.tell(Notice::BadConfig { why });
                 return;
             }
         };

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use stunner_cds::{Options, Origin, Update, watch};
+use stunner_cds::{Notice, Options, Origin, Update, watch};
 use support::*;
 use tokio::sync::mpsc::Receiver;
 
@@ -253,4 +253,38 @@ fn context_switches() -> u64 {
         .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))
         .and_then(|count| count.trim().parse().ok())
         .expect("a count")
+}
+
+#[tokio::test]
+async fn a_deleted_config_in_a_file_is_ignored_whatever_name_it_bears() {
+    let folder = folder();
+    let path = folder.path.join("c.json");
+    fs::write(&path, config(1)).expect("write");
+    let mut updates = start(&path, &by_events());
+    expect(&mut updates, 1).await;
+    let gone = stunner_config::bootstrap("some/other")
+        .to_json()
+        .to_string();
+    fs::write(&path, gone).expect("write");
+    quiet(&mut updates).await;
+    fs::write(&path, config(2)).expect("write");
+    expect(&mut updates, 2).await;
+}
+
+#[tokio::test]
+async fn a_bad_file_is_told_to_the_observer() {
+    let folder = folder();
+    let path = folder.path.join("c.json");
+    fs::write(&path, "version: v9").expect("write");
+    let (sender, mut notices) = tokio::sync::mpsc::unbounded_channel();
+    let mut options = by_events();
+    options.observer = Some(std::sync::Arc::new(move |notice| {
+        let _ = sender.send(notice);
+    }));
+    let _updates = start(&path, &options);
+    let notice = tokio::time::timeout(Duration::from_secs(20), notices.recv()).await;
+    let Ok(Some(Notice::BadConfig { why })) = notice else {
+        panic!("{notice:?}");
+    };
+    assert!(why.contains("v9"), "{why}");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
-use rustls_pki_types::PrivateKeyDer;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use stunner_cds::{LoadError, Options, Origin, load_once, watch};
 use support::*;
 use tokio::net::{TcpListener, TcpStream};
@@ -23,6 +23,16 @@ struct TlsServer {
 }
 
 impl TlsServer {
+    /// Shows one self-signed certificate, marked as a CA, which is in the root file too.
+    async fn self_signed(names: &[&str]) -> TlsServer {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut own = CertificateParams::new(names).expect("params");
+        own.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("key");
+        let own = own.self_signed(&key).expect("certificate");
+        TlsServer::showing(own.der().clone(), &key, &own.pem()).await
+    }
+
     async fn start() -> TlsServer {
         let mut ca = CertificateParams::new(Vec::new()).expect("params");
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -32,18 +42,22 @@ impl TlsServer {
             .expect("params")
             .signed_by(&key, &ca)
             .expect("certificate");
+        TlsServer::showing(leaf.der().clone(), &key, &ca.pem()).await
+    }
+
+    async fn showing(leaf: CertificateDer<'static>, key: &KeyPair, roots: &str) -> TlsServer {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("versions")
             .with_no_client_auth()
             .with_single_cert(
-                vec![leaf.der().clone()],
+                vec![leaf],
                 PrivateKeyDer::try_from(key.serialize_der()).expect("key"),
             )
             .expect("config");
         let dir = tempfile::tempdir().expect("tempdir");
-        std::fs::write(dir.path().join("ca.pem"), ca.pem()).expect("write");
+        std::fs::write(dir.path().join("ca.pem"), roots).expect("write");
         std::fs::write(dir.path().join("token"), "s3cret-token\n").expect("write");
         let (listener, _) = listen().await;
         let port = listener.local_addr().expect("address").port();
@@ -189,4 +203,20 @@ async fn client_with_the_roots_of_its_environment() {
     load_once(&origin, ID, None, &options())
         .await
         .expect("a config");
+}
+
+#[tokio::test]
+async fn a_self_signed_certificate_is_believed_when_it_is_a_root_and_for_its_names_only() {
+    for (names, believed) in [(["localhost"], true), (["elsewhere.example"], false)] {
+        let server = TlsServer::self_signed(&names).await;
+        let (origin, options) = (server.origin("https", "localhost"), server.options());
+        let serve = async {
+            let mut stream = server.accept().await?;
+            read_head(&mut stream).await;
+            answer(&mut stream, "200 OK", &config(1)).await;
+            std::io::Result::Ok(())
+        };
+        let (_, update) = tokio::join!(serve, load_once(&origin, ID, None, &options));
+        assert_eq!(update.is_ok(), believed, "{names:?}: {update:?}");
+    }
 }

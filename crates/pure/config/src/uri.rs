@@ -200,7 +200,9 @@ fn decode(text: &str) -> Result<String, UriError> {
 ///
 /// TLS and DTLS need a certificate and key, which the caller makes or reads.
 pub fn default_config(uri: &TurnUri, tls: Option<(Pem, SecretPem)>) -> Result<Config, UriError> {
-    let (Some(username), Some(password)) = (uri.user.clone(), uri.password.clone()) else {
+    // An empty one is most likely a variable that was not set: `turn://$USER:$PASS@…`.
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (Some(username), Some(password)) = (given(&uri.user), given(&uri.password)) else {
         return Err(UriError::NoCredentials);
     };
     let address = RelayAddresses::parse_one(&uri.host)

@@ -179,6 +179,8 @@ fn a_config_needs_credentials_an_address_and_for_tls_an_identity() {
     let refused = |text: &str| default_config(&uri(text), None).unwrap_err();
     assert_eq!(refused("turn://1.2.3.4"), UriError::NoCredentials);
     assert_eq!(refused("turn://u@1.2.3.4"), UriError::NoCredentials);
+    assert_eq!(refused("turn://:p@1.2.3.4"), UriError::NoCredentials);
+    assert_eq!(refused("turn://u:@1.2.3.4"), UriError::NoCredentials);
     assert_eq!(
         refused("turn://u:p@example.com"),
         UriError::HostNotAddress("example.com".to_owned())
