@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::{BoxFuture, FutureExt};
@@ -19,6 +20,8 @@ use crate::http::{Dataplane, DenialRecord, Event, ExplainQuery, PeerQuery, Readi
 use crate::shard::{Command, ShardHandle, parse_session_id};
 use crate::shared::Shared;
 
+/// How long shards may take to count their allocations.
+const COUNT_PATIENCE: Duration = Duration::from_secs(1);
 /// A shard whose loop has not turned for this long is stuck: it turns twice a second when idle.
 const STUCK_MILLIS: u64 = 5_000;
 
@@ -97,10 +100,11 @@ impl State {
         self.config.store(config);
     }
 
-    /// Allocations that hold a drain, counted now.
-    pub async fn active_allocations(&self) -> u64 {
-        let counts = self.ask_all(Command::CountActive).await;
-        counts.into_iter().map(|count| count as u64).sum()
+    /// Allocations that hold a drain, counted now; `None` when a shard does not answer.
+    pub async fn active_allocations(&self) -> Option<u64> {
+        let answers = self.ask_all(Command::CountActive);
+        let counts = tokio::time::timeout(COUNT_PATIENCE, answers).await.ok()?;
+        Some(counts.into_iter().map(|count| count as u64).sum())
     }
 
     /// Asks every shard; those that have ended do not answer.

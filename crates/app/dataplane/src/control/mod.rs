@@ -140,16 +140,7 @@ impl Controller {
             self.config = Arc::new(new);
             return Ok(changes);
         }
-        let prepared = match self.prepare(&new, &changes) {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                self.metrics.config_rejected.add(1);
-                self.shared.journal.tell(EventKind::ConfigRejected {
-                    why: error.to_string(),
-                });
-                return Err(error.into());
-            }
-        };
+        let prepared = self.prepare(&new, &changes)?;
         self.commit(new, &changes, prepared).await;
         self.metrics.config_applied.add(1);
         self.shared.journal.tell(EventKind::ConfigApplied {

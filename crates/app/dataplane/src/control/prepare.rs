@@ -8,7 +8,7 @@ use stunner_net::identity::IdentityError;
 
 use super::identity::mode_of;
 use super::ports::{BoundPort, PortTable};
-use super::servers::{HttpServers, PreparedServers, Purpose};
+use super::servers::{HttpServers, PreparedServers};
 use crate::shard::{Mode, PortId};
 
 /// Why a configuration cannot be put in force.
@@ -35,6 +35,14 @@ pub enum PrepareError {
 }
 
 impl PrepareError {
+    /// Whether the same configuration may succeed later: what is in the way is outside of it.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Identity { .. } => false,
+            Self::Port { .. } | Self::Endpoint { .. } => true,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
@@ -102,17 +110,10 @@ pub fn prepare(
             prepare_port(index, listener, mode, ports, shards)
         })
         .collect::<Result<_, _>>()?;
-    let mut prepared = Prepared {
+    Ok(Prepared {
         ports: listeners,
-        servers: PreparedServers::default(),
-    };
-    if let Some(change) = &changes.health {
-        prepared.servers.health = Some(servers.prepare(Purpose::Health, change.to.as_ref())?);
-    }
-    if let Some(change) = &changes.metrics {
-        prepared.servers.metrics = Some(servers.prepare(Purpose::Metrics, change.to.as_ref())?);
-    }
-    Ok(prepared)
+        servers: servers.prepare(&new.admin, changes)?,
+    })
 }
 
 fn prepare_port(

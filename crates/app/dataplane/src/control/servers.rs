@@ -1,8 +1,10 @@
 //! The HTTP servers that a configuration names: health and metrics.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 
-use stunner_config::HttpEndpoint;
+use stunner_config::diff::Changes;
+use stunner_config::{Admin, HttpEndpoint};
 
 use super::PrepareError;
 use crate::http::{
@@ -64,46 +66,56 @@ impl HttpServers {
         }
     }
 
-    /// Binds the endpoint, beside the server it is to replace.
+    /// Binds what a change asks for, beside the servers that run.
     pub fn prepare(
         &self,
-        purpose: Purpose,
-        endpoint: Option<&HttpEndpoint>,
-    ) -> Result<PreparedServer, PrepareError> {
-        let Some(endpoint) = endpoint else {
-            return Ok(PreparedServer { endpoint: None });
-        };
-        let address = BindAddress::from(endpoint);
-        let running = match purpose {
-            Purpose::Health => &self.health,
-            Purpose::Metrics => &self.metrics,
-        };
-        let bound = match running {
-            Some(running) => running.bind_replacement(&address),
-            None => HttpServer::bind(&address),
-        };
-        match bound {
-            Ok(bound) => Ok(PreparedServer {
-                endpoint: Some((endpoint.clone(), bound)),
-            }),
-            Err(cause) => Err(PrepareError::Endpoint {
-                purpose: purpose.as_str(),
-                endpoint: endpoint.clone(),
-                cause,
-            }),
+        admin: &Admin,
+        changes: &Changes,
+    ) -> Result<PreparedServers, PrepareError> {
+        let (health, metrics) = (&admin.healthcheck_endpoint, &admin.metrics_endpoint);
+        if let (Some(health), Some(metrics)) = (health, metrics)
+            && BindAddress::from(health).overlaps(&BindAddress::from(metrics))
+        {
+            // Not left to the kernel: a port that was shared once for a replacement can be shared again.
+            return Err(PrepareError::Endpoint {
+                purpose: Purpose::Metrics.as_str(),
+                endpoint: metrics.clone(),
+                cause: io::ErrorKind::AddrInUse.into(),
+            });
         }
+        // The two may exchange their ports: either new server may take the place of either old one that leaves.
+        let leaving: Vec<&Running> = [
+            self.health.as_ref().filter(|_| changes.health.is_some()),
+            self.metrics.as_ref().filter(|_| changes.metrics.is_some()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let bind = |purpose, endpoint| bind(purpose, endpoint, &leaving);
+        Ok(PreparedServers {
+            health: match &changes.health {
+                Some(change) => Some(bind(Purpose::Health, change.to.as_ref())?),
+                None => None,
+            },
+            metrics: match &changes.metrics {
+                Some(change) => Some(bind(Purpose::Metrics, change.to.as_ref())?),
+                None => None,
+            },
+        })
     }
 
-    /// Starts prepared servers and stops the ones they replace.
+    /// Starts prepared servers, then stops the ones they replace.
     pub async fn commit(&mut self, prepared: PreparedServers) {
+        let mut replaced = Vec::new();
         if let Some(server) = prepared.health {
             let running = self.start(Purpose::Health, server);
-            replace(&mut self.health, running).await;
+            replaced.extend(std::mem::replace(&mut self.health, running));
         }
         if let Some(server) = prepared.metrics {
             let running = self.start(Purpose::Metrics, server);
-            replace(&mut self.metrics, running).await;
+            replaced.extend(std::mem::replace(&mut self.metrics, running));
         }
+        futures_util::future::join_all(replaced.into_iter().map(Running::stop)).await;
     }
 
     fn start(&self, purpose: Purpose, server: PreparedServer) -> Option<Running> {
@@ -123,13 +135,28 @@ impl HttpServers {
     }
 
     pub async fn stop(&mut self) {
-        replace(&mut self.health, None).await;
-        replace(&mut self.metrics, None).await;
+        let running = [self.health.take(), self.metrics.take()];
+        let stopping = running.into_iter().flatten().map(Running::stop);
+        futures_util::future::join_all(stopping).await;
     }
 }
 
-async fn replace(slot: &mut Option<Running>, running: Option<Running>) {
-    if let Some(old) = std::mem::replace(slot, running) {
-        old.stop().await;
+fn bind(
+    purpose: Purpose,
+    endpoint: Option<&HttpEndpoint>,
+    leaving: &[&Running],
+) -> Result<PreparedServer, PrepareError> {
+    let Some(endpoint) = endpoint else {
+        return Ok(PreparedServer { endpoint: None });
+    };
+    match HttpServer::bind_in_place_of(&BindAddress::from(endpoint), leaving) {
+        Ok(bound) => Ok(PreparedServer {
+            endpoint: Some((endpoint.clone(), bound)),
+        }),
+        Err(cause) => Err(PrepareError::Endpoint {
+            purpose: purpose.as_str(),
+            endpoint: endpoint.clone(),
+            cause,
+        }),
     }
 }

@@ -56,6 +56,26 @@ impl From<&HttpEndpoint> for BindAddress {
     }
 }
 
+impl BindAddress {
+    fn port(&self) -> u16 {
+        match self {
+            BindAddress::Any { port } | BindAddress::Name { port, .. } => *port,
+            BindAddress::Socket(address) => address.port(),
+        }
+    }
+
+    /// Whether a connection could be meant for both. Of a name anything is believed.
+    pub fn overlaps(&self, other: &BindAddress) -> bool {
+        let distinct = match (self, other) {
+            (BindAddress::Socket(one), BindAddress::Socket(other)) => {
+                one.ip() != other.ip() && !one.ip().is_unspecified() && !other.ip().is_unspecified()
+            }
+            _ => false,
+        };
+        self.port() == other.port() && !distinct
+    }
+}
+
 impl fmt::Display for BindAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -94,6 +114,36 @@ impl HttpServer {
     /// Opens the listening socket: all of a server's start that can fail.
     pub fn bind(address: &BindAddress) -> io::Result<Bound> {
         listen(address, false).map(|listener| Bound { listener })
+    }
+
+    /// Opens the listening socket of a server that will take the place of others, also where their addresses overlap
+    /// (`:8086` and `127.0.0.1:8086`). They go on until they are stopped, so a reconcile may still turn back.
+    pub fn bind_in_place_of(address: &BindAddress, leaving: &[&Running]) -> io::Result<Bound> {
+        let taken = match listen(address, false) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => error,
+            result => return result.map(|listener| Bound { listener }),
+        };
+        let here = |running: &&&Running| {
+            let local = running.local_addr();
+            local.is_ok_and(|local| local.port() == address.port())
+        };
+        let leaving: Vec<_> = leaving.iter().filter(here).collect();
+        if leaving.is_empty() {
+            return Err(taken);
+        }
+        // Sharing is allowed for the moment of binding only: another process must still find the port taken.
+        let share = |allowed| {
+            let mut sockets = leaving
+                .iter()
+                .map(|running| SockRef::from(&*running.listener));
+            sockets.try_for_each(|socket| socket.set_reuse_port(allowed))
+        };
+        share(true)?;
+        let result = listen(address, true);
+        share(false)?;
+        let listener = result?;
+        SockRef::from(&listener).set_reuse_port(false)?;
+        Ok(Bound { listener })
     }
 }
 
@@ -186,22 +236,6 @@ pub struct Running {
 impl Running {
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
-    }
-
-    /// Binds the server that will take this one's place, also where their addresses overlap (`:8086` and
-    /// `127.0.0.1:8086`). This one goes on until it is stopped, so a reconcile may still turn back.
-    pub fn bind_replacement(&self, address: &BindAddress) -> io::Result<Bound> {
-        match listen(address, false) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-            result => return result.map(|listener| Bound { listener }),
-        }
-        // Sharing is allowed for the moment of binding only: another process must still find the port taken.
-        SockRef::from(&*self.listener).set_reuse_port(true)?;
-        let result = listen(address, true);
-        SockRef::from(&*self.listener).set_reuse_port(false)?;
-        let listener = result?;
-        SockRef::from(&listener).set_reuse_port(false)?;
-        Ok(Bound { listener })
     }
 
     /// Closes the listening socket at once and waits, for a short time, for the requests under way.

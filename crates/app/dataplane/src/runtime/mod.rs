@@ -1,6 +1,7 @@
 //! The life of the process: start, follow the configuration, drain, stop.
 
 mod process;
+mod signals;
 mod start;
 
 use std::io;
@@ -74,6 +75,13 @@ pub fn main() -> ExitCode {
             return ExitCode::from(cli::EXIT_PROBLEM);
         }
     };
+    let code = execute(command, &runtime);
+    // A name that is still being looked up, or a file that hangs, must not hold up the end.
+    runtime.shutdown_background();
+    code
+}
+
+fn execute(command: Command, runtime: &tokio::runtime::Runtime) -> ExitCode {
     match command {
         Command::Help(text) => print!("{text}"),
         Command::Version => println!("stunnerd {VERSION}"),
@@ -117,7 +125,11 @@ async fn run(options: Options) -> Result<(), RunError> {
     let log = logging::init(format, &spec).ok();
     let result = Process::start(options, log.clone()).await;
     let result = match result {
-        Ok(process) => process.serve().await,
+        Ok(Some(process)) => {
+            process.serve().await;
+            Ok(())
+        }
+        Ok(None) => Ok(()),
         Err(error) => Err(error),
     };
     if let Some(log) = log {

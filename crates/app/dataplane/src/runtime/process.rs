@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use stunner_cds::{Connection, Provenance, Update};
+use stunner_cds::{Notice, Provenance, Update};
 use stunner_config::Config;
 use stunner_net::host;
 use stunner_telemetry::logging::LogHandle;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use super::signals::Signals;
 use super::start::{assemble, first_config};
 use super::{RunError, VERSION};
 use crate::cli::Options;
@@ -21,6 +21,10 @@ use crate::state::{Phase, State};
 
 /// How often housekeeping is done, and a drain looked at.
 const TICK: Duration = Duration::from_millis(250);
+/// How soon a configuration that could not be applied is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+/// How long shards may take to end.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where configurations come from after the first.
 #[derive(Debug)]
@@ -29,7 +33,7 @@ pub(super) enum Source {
     Once,
     Watch {
         updates: mpsc::Receiver<Update>,
-        connection: mpsc::UnboundedReceiver<Connection>,
+        notices: mpsc::UnboundedReceiver<Notice>,
     },
 }
 
@@ -37,19 +41,16 @@ pub(super) enum Source {
 #[derive(Debug)]
 enum Heard {
     Config(Box<Update>),
-    Connection(Connection),
+    Notice(Notice),
 }
 
 impl Source {
     async fn next(&mut self) -> Option<Heard> {
         match self {
             Self::Once => std::future::pending().await,
-            Self::Watch {
-                updates,
-                connection,
-            } => tokio::select! {
+            Self::Watch { updates, notices } => tokio::select! {
                 update = updates.recv() => update.map(|update| Heard::Config(Box::new(update))),
-                Some(connection) = connection.recv() => Some(Heard::Connection(connection)),
+                Some(notice) = notices.recv() => Some(Heard::Notice(notice)),
             },
         }
     }
@@ -64,14 +65,26 @@ pub(super) struct Process {
     pub(super) answers: mpsc::Receiver<Answers>,
     pub(super) source: Source,
     pub(super) admin: Option<Running>,
-    pub(super) term: Signal,
-    pub(super) interrupt: Signal,
+    pub(super) signals: Signals,
+    /// A configuration that another process stands in the way of, and when to try it again.
+    pub(super) refused: Option<(Config, Instant)>,
+}
+
+/// A drain under way.
+#[derive(Debug)]
+struct Drain {
+    deadline: Instant,
+    /// What the event stream was told last.
+    told: Option<u64>,
 }
 
 impl Process {
-    pub(super) async fn start(options: Options, log: Option<LogHandle>) -> Result<Self, RunError> {
-        let term = signal(SignalKind::terminate())?;
-        let interrupt = signal(SignalKind::interrupt())?;
+    /// `None` when told to stop before there was anything to serve.
+    pub(super) async fn start(
+        options: Options,
+        log: Option<LogHandle>,
+    ) -> Result<Option<Self>, RunError> {
+        let signals = Signals::listen()?;
         tracing::info!(
             scope = "stunnerd",
             "starting stunnerd {VERSION}, id `{}`",
@@ -80,20 +93,27 @@ impl Process {
         for warning in &options.warnings {
             tracing::warn!(scope = "stunnerd", "{warning}");
         }
-        if let Err(error) = host::raise_open_files() {
+        let open_files = host::raise_open_files().unwrap_or_else(|error| {
             tracing::warn!(
                 scope = "stunnerd",
                 "cannot raise the limit of open files: {error}"
             );
-        }
-        let (first, source) = first_config(&options).await?;
-        let mut process = assemble(options, log, (term, interrupt), source)?;
+            u64::MAX
+        });
+        let (first, source) = tokio::select! {
+            loaded = first_config(&options) => loaded?,
+            () = signals.at_least(1) => {
+                tracing::info!(scope = "stunnerd", "stopped while loading the configuration");
+                return Ok(None);
+            }
+        };
+        let mut process = assemble(options, log, signals, open_files, source)?;
         process.open_admin();
         match first {
             Some(config) => process.apply_first(config).await?,
             None => process.bootstrap().await,
         }
-        Ok(process)
+        Ok(Some(process))
     }
 
     /// The admin API is a convenience: where its port is taken, the gateway goes on without it.
@@ -150,31 +170,44 @@ impl Process {
         }
     }
 
-    pub(super) async fn serve(mut self) -> Result<(), RunError> {
+    /// Runs until drained, or until a second signal.
+    pub(super) async fn serve(mut self) {
+        let signals = self.signals.clone();
+        tokio::select! {
+            // Whatever the loop is waiting for, such as a shard that is stuck.
+            () = signals.at_least(2) => {
+                tracing::info!(scope = "stunnerd", "second signal: stopping at once");
+            }
+            () = self.follow(&signals) => {}
+        }
+        self.stop().await;
+    }
+
+    async fn follow(&mut self, signals: &Signals) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut drain: Option<Instant> = None;
+        let mut drain: Option<Drain> = None;
         loop {
             tokio::select! {
                 Some(heard) = self.source.next() => match heard {
                     Heard::Config(update) => self.update(*update).await,
-                    Heard::Connection(connection) => self.connection_changed(connection),
+                    Heard::Notice(notice) => self.noticed(notice),
                 },
                 Some(answers) = self.answers.recv() => self.controller.set_answers(answers).await,
                 _ = ticks.tick() => {
                     self.controller.tick().await;
-                    if let Some(deadline) = drain
-                        && self.is_drained(deadline).await
+                    self.retry().await;
+                    if let Some(drain) = &mut drain
+                        && self.is_drained(drain).await
                     {
-                        break;
+                        return;
                     }
                 }
-                _ = self.term.recv() => if self.signalled(&mut drain).await { break },
-                _ = self.interrupt.recv() => if self.signalled(&mut drain).await { break },
+                () = signals.at_least(1), if drain.is_none() => {
+                    drain = Some(self.start_draining().await);
+                }
             }
         }
-        self.stop().await;
-        Ok(())
     }
 
     async fn update(&mut self, update: Update) {
@@ -184,66 +217,100 @@ impl Process {
                 "using the cached configuration: it may be out of date"
             );
         }
-        match self.controller.reconcile(update.config).await {
+        self.refused = None;
+        let config = update.config;
+        match self.controller.reconcile(config.clone()).await {
             Ok(changes) => self.applied(&changes.to_string()),
-            Err(error) => {
-                let ReconcileError::Prepare(prepare) = &error;
+            Err(ReconcileError::Prepare(error)) => {
                 tracing::error!(
                     scope = "reconciler",
                     "the new configuration is refused, the running one stays as it is: {error}; hint: {}",
-                    prepare.hint()
+                    error.hint()
                 );
+                self.rejected(error.to_string());
+                if error.may_pass() {
+                    self.refused = Some((config, Instant::now() + RETRY));
+                }
             }
         }
     }
 
-    fn connection_changed(&self, connection: Connection) {
-        let gauge = &self.controller.metrics().cds_connected;
-        gauge.set(u64::from(matches!(connection, Connection::Up { .. })));
-        self.state.shared.journal.tell(match connection {
-            Connection::Up { origin } => EventKind::CdsConnected { origin },
-            Connection::Down { origin, why } => EventKind::CdsLost { origin, why },
-        });
+    /// Tries a refused configuration again: its origin has no reason to send it a second time, and whoever holds the
+    /// port may be the predecessor of this process on its way out.
+    async fn retry(&mut self) {
+        let Some((config, _)) = self.refused.take_if(|(_, due)| *due <= Instant::now()) else {
+            return;
+        };
+        match self.controller.reconcile(config.clone()).await {
+            Ok(changes) => self.applied(&changes.to_string()),
+            Err(error) => {
+                tracing::debug!(scope = "reconciler", "still refused: {error}");
+                self.refused = Some((config, Instant::now() + RETRY));
+            }
+        }
     }
 
-    /// The first signal drains, the second stops. Whether to stop now.
-    async fn signalled(&mut self, drain: &mut Option<Instant>) -> bool {
-        if drain.is_some() {
-            tracing::info!(scope = "stunnerd", "second signal: stopping at once");
-            return true;
+    fn noticed(&self, notice: Notice) {
+        let connected = &self.controller.metrics().cds_connected;
+        let journal = &self.state.shared.journal;
+        match notice {
+            Notice::Up { origin } => {
+                connected.set(1);
+                journal.tell(EventKind::CdsConnected { origin });
+            }
+            Notice::Down { origin, why } => {
+                connected.set(0);
+                journal.tell(EventKind::CdsLost { origin, why });
+            }
+            Notice::BadConfig { why } => self.rejected(why),
         }
+    }
+
+    fn rejected(&self, why: String) {
+        self.controller.metrics().config_rejected.add(1);
+        let event = EventKind::ConfigRejected { why };
+        self.state.shared.journal.tell(event);
+    }
+
+    async fn start_draining(&mut self) -> Drain {
         self.state.set_phase(Phase::Terminating);
         self.controller.metrics().draining.set(1);
+        let deadline = Instant::now() + self.options.drain_timeout;
         self.controller.start_draining().await;
-        let remaining = self.state.active_allocations().await;
         tracing::info!(
             scope = "stunnerd",
-            "draining: {remaining} live allocation(s), at most {} s; a second signal stops at once",
+            "draining: {} live allocation(s), at most {} s; a second signal stops at once",
+            self.state.metrics.allocations_active(),
             self.options.drain_timeout.as_secs()
         );
-        *drain = Some(Instant::now() + self.options.drain_timeout);
-        false
+        Drain {
+            deadline,
+            told: None,
+        }
     }
 
-    async fn is_drained(&self, deadline: Instant) -> bool {
-        let remaining = self.state.active_allocations().await;
-        self.controller
-            .metrics()
-            .drain_remaining_allocations
-            .set(remaining);
-        self.state
-            .shared
-            .journal
-            .tell(EventKind::Draining { remaining });
-        if remaining == 0 {
+    /// Whether there is nothing left to wait for. A shard that does not answer is waited for until the deadline.
+    async fn is_drained(&self, drain: &mut Drain) -> bool {
+        let counted = self.state.active_allocations().await;
+        if let Some(remaining) = counted
+            && drain.told != counted
+        {
+            drain.told = counted;
+            let gauge = &self.controller.metrics().drain_remaining_allocations;
+            gauge.set(remaining);
+            let event = EventKind::Draining { remaining };
+            self.state.shared.journal.tell(event);
+        }
+        if counted == Some(0) {
             tracing::info!(scope = "stunnerd", "drained");
             return true;
         }
-        let late = Instant::now() >= deadline;
+        let late = Instant::now() >= drain.deadline;
         if late {
             tracing::warn!(
                 scope = "stunnerd",
-                "--drain-timeout is over, ending {remaining} allocation(s)"
+                "--drain-timeout is over, ending {} allocation(s)",
+                self.state.metrics.allocations_active()
             );
         }
         late
@@ -254,9 +321,15 @@ impl Process {
         if let Some(admin) = self.admin.take() {
             admin.stop().await;
         }
-        for thread in self.threads {
-            if thread.join().is_err() {
-                tracing::error!(scope = "stunnerd", "a shard had panicked");
+        let patience = Instant::now() + STOP_PATIENCE;
+        for (index, thread) in self.threads.into_iter().enumerate() {
+            while !thread.is_finished() && Instant::now() < patience {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            if !thread.is_finished() {
+                tracing::error!(scope = "stunnerd", "shard {index} is stuck and left behind");
+            } else if thread.join().is_err() {
+                tracing::error!(scope = "stunnerd", "shard {index} had panicked");
             }
         }
         tracing::info!(scope = "stunnerd", "stopped");

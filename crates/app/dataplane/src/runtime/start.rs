@@ -11,10 +11,10 @@ use stunner_net::host;
 use stunner_telemetry::logging::LogHandle;
 use stunner_telemetry::metrics::Stunnerd;
 use stunner_turn::server as turn;
-use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 
 use super::process::{Process, Source};
+use super::signals::Signals;
 use super::{RunError, VERSION, origin_options};
 use crate::certificate::self_signed;
 use crate::cli::Options;
@@ -33,7 +33,8 @@ const MAX_SHARDS: usize = 255;
 pub(super) fn assemble(
     options: Options,
     log: Option<LogHandle>,
-    (term, interrupt): (Signal, Signal),
+    signals: Signals,
+    open_files: u64,
     source: Source,
 ) -> Result<Process, RunError> {
     let clock = Clock::start();
@@ -48,7 +49,7 @@ pub(super) fn assemble(
             options.unauth_rate_limit.unwrap_or(u32::MAX),
         )),
         quota: UserQuota::default(),
-        relay_ports: RelayPortPool::new(Arc::clone(&relay_ports)),
+        relay_ports: RelayPortPool::new(Arc::clone(&relay_ports), open_files),
         connections: SourceTable::new(unlimited(options.max_connections_per_source)),
         handshakes: SourceTable::new(unlimited(options.max_handshakes)),
         journal: Journal::new(Arc::clone(&names)),
@@ -98,8 +99,8 @@ pub(super) fn assemble(
         answers,
         source,
         admin: None,
-        term,
-        interrupt,
+        signals,
+        refused: None,
     })
 }
 
@@ -122,18 +123,12 @@ pub(super) async fn first_config(options: &Options) -> Result<(Option<Config>, S
     let node = options.node.as_deref();
     if options.watch {
         tracing::info!(scope = "stunnerd", "watching the configuration at {origin}");
-        let (sender, connection) = mpsc::unbounded_channel();
-        cds.observer = Some(Arc::new(move |change| {
-            let _ = sender.send(change);
+        let (sender, notices) = mpsc::unbounded_channel();
+        cds.observer = Some(Arc::new(move |notice| {
+            let _ = sender.send(notice);
         }));
         let updates = stunner_cds::watch(&origin, &options.id, node, &cds)?;
-        return Ok((
-            None,
-            Source::Watch {
-                updates,
-                connection,
-            },
-        ));
+        return Ok((None, Source::Watch { updates, notices }));
     }
     tracing::info!(
         scope = "stunnerd",

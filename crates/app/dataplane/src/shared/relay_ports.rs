@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stunner_config::admission::RelayPorts;
@@ -12,6 +13,12 @@ use stunner_net::udp::{UdpOptions, UdpSocket};
 
 /// How long a port reserved by EVEN-PORT waits for its RESERVATION-TOKEN (RFC 8656 §7.2: at least 30 s).
 const RESERVATION_MILLIS: u64 = 30_000;
+/// Open files that allocations leave to others, and the part of a small limit that they leave: without them no health
+/// check could be answered, and the process would be restarted for having many clients.
+const SPARED_FILES: u64 = 64;
+const SPARED_PART: u64 = 4;
+/// Too many open files, of the process and of the host.
+const OUT_OF_FILES: [i32; 2] = [libc::EMFILE, libc::ENFILE];
 /// Where even ports are looked for when no range is configured: the dynamic ports of RFC 6335.
 const DYNAMIC_PORTS: PortRange = PortRange {
     first: 49_152,
@@ -42,6 +49,9 @@ pub struct OpenedRelay {
 pub struct RelayPortPool {
     live: Arc<RelayPorts>,
     state: Mutex<State>,
+    /// Descriptors from this one on are not for relay sockets. The kernel gives the lowest that is free, so a
+    /// socket's own number says how many are taken.
+    first_spared: RawFd,
 }
 
 #[derive(Debug, Default)]
@@ -60,10 +70,28 @@ struct Reservation {
 }
 
 impl RelayPortPool {
-    pub fn new(live: Arc<RelayPorts>) -> Self {
+    /// `open_files` is the limit of the process.
+    pub fn new(live: Arc<RelayPorts>, open_files: u64) -> Self {
+        let spared = SPARED_FILES.min(open_files / SPARED_PART);
         Self {
             live,
             state: Mutex::default(),
+            first_spared: RawFd::try_from(open_files - spared).unwrap_or(RawFd::MAX),
+        }
+    }
+
+    fn bind_udp(&self, address: IpAddr, port: u16) -> io::Result<UdpSocket> {
+        self.spare(bind_udp(address, port)?)
+    }
+
+    fn bind_tcp(&self, address: IpAddr, port: u16) -> io::Result<stream::Listener> {
+        self.spare(bind_tcp(address, port)?)
+    }
+
+    fn spare<T: AsRawFd>(&self, socket: T) -> io::Result<T> {
+        match socket.as_raw_fd() < self.first_spared {
+            true => Ok(socket),
+            false => Err(io::Error::from_raw_os_error(libc::EMFILE)),
         }
     }
 
@@ -84,7 +112,7 @@ impl RelayPortPool {
         state.expire(&self.live, now_millis);
         let range = match state.range {
             None if !even => {
-                let socket = bind_udp(address, 0)?;
+                let socket = self.bind_udp(address, 0)?;
                 state.opened(&self.live, PeerTransport::Udp, socket.local_addr().port());
                 return Ok(OpenedRelay {
                     socket,
@@ -98,8 +126,10 @@ impl RelayPortPool {
             if even && port % 2 == 1 {
                 continue;
             }
-            let Ok(socket) = bind_udp(address, port) else {
-                continue;
+            let socket = match self.bind_udp(address, port) {
+                Ok(socket) => socket,
+                Err(error) if is_out_of_files(&error) => return Err(error),
+                Err(_) => continue,
             };
             if !reserve_next {
                 state.opened(&self.live, PeerTransport::Udp, port);
@@ -112,7 +142,7 @@ impl RelayPortPool {
             if port == range.last {
                 continue;
             }
-            let Ok(next) = bind_udp(address, port + 1) else {
+            let Ok(next) = self.bind_udp(address, port + 1) else {
                 continue;
             };
             state.opened(&self.live, PeerTransport::Udp, port);
@@ -145,11 +175,12 @@ impl RelayPortPool {
     pub fn open_tcp(&self, address: IpAddr) -> io::Result<stream::Listener> {
         let mut state = self.lock();
         let listener = match state.range {
-            None => bind_tcp(address, 0)?,
+            None => self.bind_tcp(address, 0)?,
             Some(range) => shuffled(range)
                 .filter(|port| !state.open.contains_key(&(PeerTransport::Tcp, *port)))
-                .find_map(|port| bind_tcp(address, port).ok())
-                .ok_or_else(|| no_port(range))?,
+                .map(|port| self.bind_tcp(address, port))
+                .find(|result| result.as_ref().err().is_none_or(is_out_of_files))
+                .unwrap_or_else(|| Err(no_port(range)))?,
         };
         state.opened(&self.live, PeerTransport::Tcp, listener.local_addr().port());
         Ok(listener)
@@ -211,6 +242,12 @@ fn no_port(range: PortRange) -> io::Error {
     )
 }
 
+/// No other port would do better.
+fn is_out_of_files(error: &io::Error) -> bool {
+    let number = error.raw_os_error();
+    number.is_some_and(|number| OUT_OF_FILES.contains(&number))
+}
+
 fn bind_udp(address: IpAddr, port: u16) -> io::Result<UdpSocket> {
     here_or_anywhere(address, |ip| {
         UdpSocket::bind(SocketAddr::new(ip, port), &UdpOptions::relay())
@@ -243,7 +280,22 @@ mod tests {
 
     fn pool() -> (RelayPortPool, Arc<RelayPorts>) {
         let live = Arc::new(RelayPorts::default());
-        (RelayPortPool::new(Arc::clone(&live)), live)
+        (RelayPortPool::new(Arc::clone(&live), u64::MAX), live)
+    }
+
+    #[test]
+    fn the_last_open_files_are_not_for_relay_sockets() {
+        let live = Arc::new(RelayPorts::default());
+        for range in [None, Some(free_range(4))] {
+            let pool = RelayPortPool::new(Arc::clone(&live), 1);
+            pool.set_range(range);
+            let error = pool.open_udp(LOOPBACK, false, false, 0).expect_err("none");
+            assert!(is_out_of_files(&error), "{error}");
+            assert!(is_out_of_files(&pool.open_tcp(LOOPBACK).expect_err("none")));
+        }
+        let pool = RelayPortPool::new(live, 100_000);
+        assert_eq!(pool.first_spared, 100_000 - 64);
+        assert!(pool.open_udp(LOOPBACK, false, false, 0).is_ok());
     }
 
     /// A small range of ports that are free right now.

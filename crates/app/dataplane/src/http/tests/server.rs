@@ -35,9 +35,8 @@ async fn a_replacement_binds_an_overlapping_address_while_the_old_server_runs() 
     let wider = BindAddress::Any {
         port: address.port(),
     };
-    let replacement = old.bind_replacement(&wider).expect("a replacement");
-    let same = old
-        .bind_replacement(&address.into())
+    let replacement = HttpServer::bind_in_place_of(&wider, &[&old]).expect("a replacement");
+    let same = HttpServer::bind_in_place_of(&address.into(), &[&old])
         .expect("a replacement of the very same address");
     // Turning back is possible, and nobody else gets in.
     drop(same);
@@ -168,4 +167,33 @@ async fn garbage_harms_nobody_else() {
     let mut answer = Vec::new();
     let _ = garbage.read_to_end(&mut answer).await;
     assert_eq!(get(address, "/live").await.status, 200);
+}
+
+#[tokio::test]
+async fn only_a_server_that_leaves_gives_up_its_port() {
+    let (stays, taken) = start(health_router(plane()));
+    let (leaves, free) = start(health_router(plane()));
+    let error = HttpServer::bind_in_place_of(&taken.into(), &[&leaves]).expect_err("taken");
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    // Also where the kernel remembers that the port was shared once.
+    drop(HttpServer::bind_in_place_of(&taken.into(), &[&stays]).expect("a replacement"));
+    let error = HttpServer::bind_in_place_of(&taken.into(), &[&leaves]).expect_err("taken");
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    // Two servers that exchange their ports.
+    let both = [&stays, &leaves];
+    let one = HttpServer::bind_in_place_of(&taken.into(), &both).expect("a port");
+    let other = HttpServer::bind_in_place_of(&free.into(), &both).expect("a port");
+    assert_eq!(one.local_addr().expect("address"), taken);
+    assert_eq!(other.local_addr().expect("address"), free);
+}
+
+#[test]
+fn addresses_of_one_port_overlap_unless_they_are_two_hosts() {
+    let at = |text: &str| BindAddress::from(text.parse::<std::net::SocketAddr>().expect("address"));
+    let any = BindAddress::Any { port: 80 };
+    assert!(any.overlaps(&at("127.0.0.1:80")));
+    assert!(at("0.0.0.0:80").overlaps(&at("127.0.0.1:80")));
+    assert!(at("127.0.0.1:80").overlaps(&at("127.0.0.1:80")));
+    assert!(!at("127.0.0.1:80").overlaps(&at("127.0.0.2:80")));
+    assert!(!at("127.0.0.1:80").overlaps(&at("127.0.0.1:81")));
 }
