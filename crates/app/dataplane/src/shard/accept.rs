@@ -13,6 +13,7 @@ use super::token::{Kind, Token};
 
 /// Connections accepted before other sockets have their turn.
 const ACCEPT_BATCH: usize = 64;
+
 impl Core {
     /// Accepts what waits. `false` when more may wait.
     pub fn accept_streams(&mut self, port: u32, ipv6: bool) -> bool {
@@ -45,7 +46,10 @@ impl Core {
         let Some(arrival) = self.ports.arrival(port) else {
             return;
         };
-        if !arrival.accepting || !self.shared.connections.acquire(client.ip()) {
+        // A draining port takes connections too: clients of live TCP allocations open one for every ConnectionBind
+        // (RFC 6062 §4.3). New allocations get their 508 from the TURN server.
+        let is_served = arrival.accepting || self.server.serves(arrival.listener);
+        if !is_served || !self.shared.connections.acquire(client.ip()) {
             self.tally.connections_refused += 1;
             tcp::reset_on_close(&socket);
             return;
@@ -75,7 +79,7 @@ impl Core {
             },
             listener: arrival.listener,
             link: Token::new(Kind::Stream, 0).link(),
-            accepting: true,
+            accepting: arrival.accepting,
         };
         let now = self.now.millis;
         self.insert_stream(Box::new(Stream::new(socket, tls, path, port, now)));

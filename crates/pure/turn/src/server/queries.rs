@@ -4,12 +4,17 @@ use stunner_config::PeerTransport;
 use stunner_config::admission::{ClusterId, Verdict};
 
 use super::{ConnectionId, Server};
-use crate::FiveTuple;
+use crate::{FiveTuple, ListenerId};
 
 impl Server {
     /// Whether an allocation lives on this 5-tuple.
     pub fn has_allocation(&self, tuple: &FiveTuple) -> bool {
         self.tuples.find(tuple, &self.allocations).is_some()
+    }
+
+    /// Whether the policy in force has this listener, be it only for sessions on a port that it left.
+    pub fn serves(&self, listener: ListenerId) -> bool {
+        self.policy.listeners.contains_key(&listener)
     }
 
     /// The cluster that admits the peer of a connection, to count its traffic under.

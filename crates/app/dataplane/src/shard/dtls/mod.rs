@@ -38,7 +38,10 @@ impl Core {
         });
         match known {
             Some(index) if !restarts => self.feed_dtls(index, datagram),
-            _ if arrival.accepting => self.dtls_hello(port, ipv6, arrival, tuple, datagram),
+            // A draining port shakes hands too: a 508 that can be read ends sooner than silence.
+            _ if arrival.accepting || self.server.serves(arrival.listener) => {
+                self.dtls_hello(port, ipv6, arrival, tuple, datagram);
+            }
             _ => {}
         }
     }
@@ -101,7 +104,7 @@ impl Core {
                 tuple,
                 listener: arrival.listener,
                 link: Token::new(Kind::Dtls, index).link(),
-                accepting: true,
+                accepting: arrival.accepting,
             },
             port,
             ipv6,
