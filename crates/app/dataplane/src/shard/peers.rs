@@ -239,7 +239,9 @@ impl Core {
             }
             moved |= read > 0;
         }
-        stream.flush(now).map_err(drop)?;
+        // Room made counts as progress: sockets report readiness once, so a peer that was left unread for want of room
+        // is read again now or never.
+        moved |= stream.flush(now).map_err(drop)? > 0;
 
         let (cluster, listener) = (peer.cluster, stream.path.listener);
         let finished = self.half_close(index, stream_index);

@@ -157,8 +157,8 @@ impl Stream {
         Ok(true)
     }
 
-    /// Encrypts and writes what waits.
-    pub fn flush(&mut self, now_millis: u64) -> Result<(), StreamError> {
+    /// Encrypts and writes what waits; how many bytes the socket took.
+    pub fn flush(&mut self, now_millis: u64) -> Result<usize, StreamError> {
         let written = match &mut self.tls {
             None => self.outbox.flush(&self.socket)?,
             Some(tls) => {
@@ -173,7 +173,7 @@ impl Stream {
         if written > 0 || self.backlog() == 0 {
             self.last_write_millis = now_millis;
         }
-        Ok(())
+        Ok(written)
     }
 
     /// Says goodbye as far as the socket takes it without waiting.

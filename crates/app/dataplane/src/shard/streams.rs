@@ -232,8 +232,8 @@ impl Core {
         stream.dirty = false;
         let closing = stream.closing;
         match stream.flush(now) {
-            Ok(()) if closing && stream.backlog() == 0 => self.close_stream(index, None),
-            Ok(()) => {}
+            Ok(_) if closing && stream.backlog() == 0 => self.close_stream(index, None),
+            Ok(_) => {}
             Err(error) => self.close_stream(index, Some(error)),
         }
     }
