@@ -181,6 +181,38 @@ impl Poller {
     }
 }
 
+impl Poller {
+    /// A timer that makes [`wait`](Self::wait) report `token` as readable once every `period`.
+    pub fn ticker(&self, token: Token, period: Duration) -> io::Result<Ticker> {
+        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+        // SAFETY: no memory is involved.
+        let fd = check(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
+        // SAFETY: `fd` was just created and is owned by nobody else.
+        let timer = unsafe { OwnedFd::from_raw_fd(fd) };
+        let period = libc::timespec {
+            tv_sec: period.as_secs() as libc::time_t,
+            tv_nsec: period.subsec_nanos().into(),
+        };
+        let setting = libc::itimerspec {
+            it_interval: period,
+            it_value: period,
+        };
+        // SAFETY: `setting` lives through the call; the old setting is not wanted.
+        check(unsafe {
+            libc::timerfd_settime(timer.as_raw_fd(), 0, &setting, std::ptr::null_mut())
+        })?;
+        self.add(&timer, token, Interest::Readable)?;
+        Ok(Ticker { _timer: timer })
+    }
+}
+
+/// A periodic timer. Its expirations are never read: with edge triggering each is an edge of its own.
+#[derive(Debug)]
+pub struct Ticker {
+    /// Closing it ends the ticks.
+    _timer: OwnedFd,
+}
+
 impl AsFd for Poller {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()

@@ -27,7 +27,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use stunner_net::poll::{Events, Poller};
+use stunner_net::poll::{Events, Poller, Ticker};
 use stunner_net::udp::{RecvBatch, SendBatch};
 use stunner_telemetry::metrics::ShardMetrics;
 use stunner_turn::server::{EndReason, Policy, Server, Settings};
@@ -43,12 +43,11 @@ use crate::shared::Shared;
 /// Receive slots: how many datagrams, or groups of them, one system call may bring.
 const SLOTS: usize = 64;
 const EVENTS: usize = 512;
-/// The loop turns at least this often, so that a stuck shard shows.
-const LONGEST_WAIT: Duration = Duration::from_millis(500);
+/// The loop turns at least this often: for timers, for publishing numbers, and so that a stuck shard
+/// shows. A timer of its own, armed once, costs less than a timeout with every wait.
+const TICK: Duration = Duration::from_millis(50);
 /// How often timeouts of connections are looked at.
 const SWEEP_MILLIS: u64 = 1_000;
-/// How old published numbers may become while there is something new to say.
-const PUBLISH_MILLIS: u64 = 20;
 /// One batch in so many has its way through the relay timed.
 const LATENCY_SAMPLE: u32 = 64;
 
@@ -63,6 +62,7 @@ pub fn spawn(
 ) -> io::Result<(ShardHandle, JoinHandle<()>)> {
     let poller = Poller::new()?;
     let waker = poller.waker(Token::new(Kind::Wake, 0).for_poll())?;
+    let ticker = poller.ticker(Token::new(Kind::Tick, 0).for_poll(), TICK)?;
     let (sender, commands) = mpsc::channel();
     let pulse = Arc::new(Pulse::default());
     pulse.beat(clock.millis());
@@ -78,10 +78,12 @@ pub fn spawn(
         core: Core::new(index, clock, server, poller, shared, metrics, pulse),
         rx: RecvBatch::new(SLOTS)?,
         tx: SendBatch::new(),
+        ready_accepts: Vec::new(),
         ready_ports: VecDeque::new(),
         commands,
-        published_millis: 0,
         unpublished: true,
+        ticked: false,
+        _ticker: ticker,
         swept_millis: 0,
         batches: 0,
         stopping: false,
@@ -96,12 +98,16 @@ struct Shard {
     core: Core,
     rx: RecvBatch,
     tx: SendBatch,
+    /// TCP ports with connections waiting.
+    ready_accepts: Vec<(u32, bool)>,
     /// UDP ports with datagrams waiting.
     ready_ports: VecDeque<(u32, bool)>,
     commands: Receiver<Command>,
-    published_millis: u64,
     /// Something happened since the numbers were published.
     unpublished: bool,
+    /// The ticker fired since timers were looked at.
+    ticked: bool,
+    _ticker: Ticker,
     swept_millis: u64,
     batches: u32,
     stopping: bool,
@@ -111,21 +117,21 @@ impl Shard {
     fn run(mut self) {
         let mut events = Events::with_capacity(EVENTS);
         while !self.stopping {
-            let timeout = self.timeout();
-            if let Err(error) = self.core.poller.wait(&mut events, Some(timeout)) {
+            let wait = self.has_work().then_some(Duration::ZERO);
+            if let Err(error) = self.core.poller.wait(&mut events, wait) {
                 tracing::error!(
                     scope = "turn",
                     "shard {} cannot wait for events: {error}",
                     self.core.index
                 );
-                std::thread::sleep(LONGEST_WAIT);
+                std::thread::sleep(TICK);
             }
             self.core.now = self.core.clock.now();
             self.core.pulse.beat(self.core.now.millis);
-            self.unpublished |= !events.is_empty();
             for event in events.iter() {
                 self.dispatch(event.token.0, event.readable, event.writable);
             }
+            self.accept();
             self.read_datagrams();
             self.core.continue_streams(&mut self.tx);
             self.run_timers();
@@ -135,39 +141,25 @@ impl Shard {
         self.end_everything();
     }
 
-    /// How long the loop may sleep.
-    fn timeout(&self) -> Duration {
+    /// Whether something waits that no event will report again.
+    fn has_work(&self) -> bool {
         let core = &self.core;
-        if !self.ready_ports.is_empty() || !core.ready_relays.is_empty() || core.has_stream_work() {
-            return Duration::ZERO;
-        }
-        let now = core.clock.millis();
-        let deadline = [core.server.next_deadline(), core.dtls.next_deadline()]
-            .into_iter()
-            .flatten()
-            .min()
-            .map_or(LONGEST_WAIT, |at| {
-                Duration::from_millis(at.saturating_sub(now))
-            });
-        let publish = match self.unpublished {
-            true => Duration::from_millis(PUBLISH_MILLIS),
-            false => LONGEST_WAIT,
-        };
-        deadline.min(publish)
+        !self.ready_ports.is_empty()
+            || !core.ready_relays.is_empty()
+            || !self.ready_accepts.is_empty()
+            || core.has_stream_work()
     }
 
     fn dispatch(&mut self, token: u64, readable: bool, writable: bool) {
         let Some(token) = Token::from_u64(token) else {
             return;
         };
+        self.unpublished |= token.kind != Kind::Tick;
         match token.kind {
             Kind::Wake => self.run_commands(),
+            Kind::Tick => self.ticked = true,
             Kind::Datagram => self.ready_ports.push_back((token.index, token.ipv6)),
-            Kind::Accept => {
-                if !self.core.accept_streams(token.index, token.ipv6) {
-                    self.core.accept_later.push((token.index, token.ipv6));
-                }
-            }
+            Kind::Accept => self.ready_accepts.push((token.index, token.ipv6)),
             Kind::Stream => self
                 .core
                 .stream_ready(&mut self.tx, token.index, readable, writable),
@@ -175,6 +167,14 @@ impl Shard {
             Kind::RelayAccept => self.core.accept_peers(token.index, token.ipv6),
             Kind::Peer => self.core.peer_ready(token.index, readable),
             Kind::Dtls => {}
+        }
+    }
+
+    fn accept(&mut self) {
+        for (port, ipv6) in std::mem::take(&mut self.ready_accepts) {
+            if !self.core.accept_streams(port, ipv6) {
+                self.ready_accepts.push((port, ipv6));
+            }
         }
     }
 
@@ -215,38 +215,37 @@ impl Shard {
     }
 
     fn run_timers(&mut self) {
+        if !std::mem::take(&mut self.ticked) {
+            return;
+        }
         let now = self.core.now;
-        if self
-            .core
-            .server
-            .next_deadline()
-            .is_some_and(|deadline| deadline <= now.millis)
-        {
+        let deadline = self.core.server.next_deadline();
+        if deadline.is_some_and(|deadline| deadline <= now.millis) {
             self.core.server.on_timeout(now);
             self.core.run_effects();
+            self.unpublished = true;
         }
         self.core.dtls_timeouts();
         if now.millis.saturating_sub(self.swept_millis) >= SWEEP_MILLIS {
             self.swept_millis = now.millis;
-            self.core.sweep_streams();
-            self.core.sweep_dtls();
-            self.core.sweep_stats();
-            self.unpublished = true;
-            for (port, ipv6) in std::mem::take(&mut self.core.accept_later) {
-                if !self.core.accept_streams(port, ipv6) {
-                    self.core.accept_later.push((port, ipv6));
-                }
-            }
+            self.sweep();
         }
-        if self.unpublished && now.millis.saturating_sub(self.published_millis) >= PUBLISH_MILLIS {
+        if self.unpublished {
             self.publish();
         }
+    }
+
+    fn sweep(&mut self) {
+        self.core.sweep_streams();
+        self.core.sweep_dtls();
+        self.core.sweep_stats();
+        self.ready_accepts.append(&mut self.core.accept_later);
+        self.unpublished = true;
     }
 
     fn publish(&mut self) {
         let core = &mut self.core;
         core.tally.publish(core.server.stats(), &mut core.metrics);
-        self.published_millis = core.now.millis;
         self.unpublished = false;
     }
 

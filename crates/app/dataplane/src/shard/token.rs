@@ -22,6 +22,8 @@ pub enum Kind {
     RelayAccept = 6,
     /// A TCP connection to or from a peer.
     Peer = 7,
+    /// Time has passed.
+    Tick = 8,
 }
 
 /// A kind, an index into that kind's table, and whether the IPv6 socket of a pair is meant.
@@ -60,6 +62,7 @@ impl Token {
             5 => Kind::Relay,
             6 => Kind::RelayAccept,
             7 => Kind::Peer,
+            8 => Kind::Tick,
             _ => return None,
         };
         Some(Self {

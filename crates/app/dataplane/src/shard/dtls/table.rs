@@ -72,10 +72,6 @@ impl DtlsTable {
         self.index_by_tuple.contains_key(&dtls_tuple(tuple))
     }
 
-    pub fn next_deadline(&self) -> Option<u64> {
-        self.deadline_millis
-    }
-
     /// Follows a port's mode: a new certificate means a new context.
     pub fn port_state(&mut self, state: &PortState) {
         let Mode::Dtls(context) = &state.mode else {
