@@ -113,6 +113,34 @@ fn every_kind_of_certificate_serves_a_client_that_verifies_it() {
 }
 
 #[test]
+fn a_session_without_buffers_can_be_written_to_timed_out_and_closed() {
+    let made = make(Kind::P256, Form::Pkcs8, 1);
+    let mut listener = DtlsListener::new(&context(&made)).unwrap();
+    let quiet = |listener: &mut DtlsListener| {
+        let (mut session, client) = connect(listener, Client::new(&made, None, 1200), addr(1));
+        session.release_buffers();
+        session.release_buffers();
+        (session, client)
+    };
+    let mut out = Datagrams::new();
+
+    let (mut session, mut client) = quiet(&mut listener);
+    session.send(b"the server speaks first", &mut out).unwrap();
+    assert_eq!(out.len(), 1);
+    echo(&mut session, &mut client, b"and goes on");
+
+    let (mut session, _client) = quiet(&mut listener);
+    session.on_timeout(&mut out).unwrap();
+
+    let (mut session, _client) = quiet(&mut listener);
+    out.clear();
+    session.close(&mut out);
+    assert_eq!(out.len(), 1, "close_notify");
+
+    drop(quiet(&mut listener));
+}
+
+#[test]
 fn a_key_that_dtls_cannot_use_is_refused_at_once() {
     let made = make(Kind::Ed25519, Form::Pkcs8, 1);
     let identity = Identity::from_pem(&made.chain, &made.key).unwrap();

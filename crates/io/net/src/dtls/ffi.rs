@@ -25,6 +25,7 @@ unsafe extern "C" {
     fn BIO_ADDR_new() -> *mut BIO_ADDR;
     fn BIO_ADDR_free(addr: *mut BIO_ADDR);
     fn SSL_free_buffers(ssl: *mut SSL) -> c_int;
+    fn SSL_alloc_buffers(ssl: *mut SSL) -> c_int;
 }
 
 /// Room where [`listen`] may note the client's address, which it cannot know here.
@@ -96,10 +97,17 @@ pub(super) fn handle_timeout(ssl: &mut SslRef) -> bool {
     result >= 0
 }
 
-/// Frees the record buffers, about 33 KiB; they come back with the next record.
+/// Frees the record buffers, about 33 KiB. [`alloc_buffers`] has to come before anything else then:
+/// OpenSSL's DTLS writes to a buffer that is not there.
 pub(super) fn free_buffers(ssl: &mut SslRef) -> bool {
     // SAFETY: `ssl` is valid and exclusively ours; OpenSSL refuses while a buffer is in use.
     unsafe { SSL_free_buffers(ssl.as_ptr()) == 1 }
+}
+
+/// Brings the record buffers back; `false` when memory is short.
+pub(super) fn alloc_buffers(ssl: &mut SslRef) -> bool {
+    // SAFETY: `ssl` is valid and exclusively ours; buffers that are there stay.
+    unsafe { SSL_alloc_buffers(ssl.as_ptr()) == 1 }
 }
 
 /// Empties this thread's error queue, which `SSL_get_error` would otherwise blame on a later call.

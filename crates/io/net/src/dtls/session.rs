@@ -45,6 +45,8 @@ pub struct DtlsSession {
     /// Why the session is over.
     ended: Option<DtlsError>,
     peer_closed: bool,
+    /// The record buffers are freed.
+    released: bool,
 }
 
 impl fmt::Debug for DtlsSession {
@@ -63,6 +65,7 @@ impl DtlsSession {
             stream,
             ended: None,
             peer_closed: false,
+            released: false,
         }
     }
 
@@ -171,7 +174,7 @@ impl DtlsSession {
 
     /// Says goodbye; nothing can be sent after it.
     pub fn close(&mut self, out: &mut Datagrams) {
-        if self.ended.is_none() && !self.is_handshaking() {
+        if self.check().is_ok() && !self.is_handshaking() {
             let _ = lend(&mut self.stream, None, out, SslStream::shutdown);
             ffi::forget_errors();
         }
@@ -179,17 +182,26 @@ impl DtlsSession {
     }
 
     /// Gives back the record buffers, which are most of a session's memory. Worth it for a session
-    /// that has been idle for a while: the next record allocates them anew.
+    /// that has been idle for a while: the next use allocates them anew.
     pub fn release_buffers(&mut self) {
-        ffi::free_buffers(ssl_mut(&mut self.stream));
+        self.released = self.ended.is_none() && ffi::free_buffers(ssl_mut(&mut self.stream));
     }
 
-    fn check(&self) -> Result<(), DtlsError> {
-        match &self.ended {
-            None => Ok(()),
-            Some(DtlsError::Closed) => Err(DtlsError::Closed),
-            Some(error) => Err(error.clone()),
+    /// Whether the session can be used, with its buffers in place.
+    fn check(&mut self) -> Result<(), DtlsError> {
+        if let Some(error) = &self.ended {
+            return Err(error.clone());
         }
+        if self.released {
+            if !ffi::alloc_buffers(ssl_mut(&mut self.stream)) {
+                ffi::forget_errors();
+                let error = DtlsError::Protocol("out of memory".to_owned());
+                self.ended = Some(error.clone());
+                return Err(error);
+            }
+            self.released = false;
+        }
+        Ok(())
     }
 
     /// What an unsuccessful read or write means for the session.
