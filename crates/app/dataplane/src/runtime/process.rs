@@ -19,6 +19,8 @@ use crate::control::{Answers, Controller, ReconcileError};
 use crate::http::{BindAddress, Dataplane, EventKind, HttpServer, Running, admin_router};
 use crate::state::{Phase, State};
 
+/// A configuration that comes this soon after the start was at hand.
+const AT_HAND: Duration = Duration::from_millis(500);
 /// How often housekeeping is done, and a drain looked at.
 const TICK: Duration = Duration::from_millis(250);
 /// How soon a configuration that could not be applied is tried again.
@@ -140,8 +142,17 @@ impl Process {
         Ok(())
     }
 
-    /// Waiting for the first configuration: health is served, and says not ready.
+    /// Waits for the first configuration of a watched origin. One that is at hand comes before
+    /// anything else, so that no default endpoint is opened in vain; otherwise health is served
+    /// meanwhile, and says not ready.
     async fn bootstrap(&mut self) {
+        let deadline = Instant::now() + AT_HAND;
+        while let Ok(Some(heard)) = tokio::time::timeout_at(deadline, self.source.next()).await {
+            self.heard(heard).await;
+            if self.state.phase() == Phase::Ready {
+                return;
+            }
+        }
         let config = stunner_config::bootstrap(&self.options.id);
         if let Err(error) = self.controller.reconcile(config).await {
             tracing::error!(
@@ -189,10 +200,7 @@ impl Process {
         let mut drain: Option<Drain> = None;
         loop {
             tokio::select! {
-                Some(heard) = self.source.next() => match heard {
-                    Heard::Config(update) => self.update(*update).await,
-                    Heard::Notice(notice) => self.noticed(notice),
-                },
+                Some(heard) = self.source.next() => self.heard(heard).await,
                 Some(answers) = self.answers.recv() => self.controller.set_answers(answers).await,
                 _ = ticks.tick() => {
                     self.controller.tick().await;
@@ -207,6 +215,13 @@ impl Process {
                     drain = Some(self.start_draining().await);
                 }
             }
+        }
+    }
+
+    async fn heard(&mut self, heard: Heard) {
+        match heard {
+            Heard::Config(update) => self.update(*update).await,
+            Heard::Notice(notice) => self.noticed(notice),
         }
     }
 
