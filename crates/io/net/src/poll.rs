@@ -182,7 +182,8 @@ impl Poller {
 }
 
 impl Poller {
-    /// A timer that makes [`wait`](Self::wait) report `token` as readable once every `period`.
+    /// A timer that makes [`wait`](Self::wait) report `token` as readable once every `period`, as long as each report
+    /// is taken with [`Ticker::take`].
     pub fn ticker(&self, token: Token, period: Duration) -> io::Result<Ticker> {
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         // SAFETY: no memory is involved.
@@ -202,15 +203,35 @@ impl Poller {
             libc::timerfd_settime(timer.as_raw_fd(), 0, &setting, std::ptr::null_mut())
         })?;
         self.add(&timer, token, Interest::Readable)?;
-        Ok(Ticker { _timer: timer })
+        Ok(Ticker { timer })
     }
 }
 
-/// A periodic timer. Its expirations are never read: with edge triggering each is an edge of its own.
+/// A periodic timer. Dropping it ends the ticks.
 #[derive(Debug)]
 pub struct Ticker {
-    /// Closing it ends the ticks.
-    _timer: OwnedFd,
+    timer: OwnedFd,
+}
+
+impl Ticker {
+    /// Takes the ticks since the last call and returns their number. Linux starts the next period of a timer when its
+    /// expiration is read: a tick that is not taken is the last one.
+    pub fn take(&self) -> u64 {
+        let mut ticks = [0u8; 8];
+        // SAFETY: writes at most the eight bytes of `ticks`.
+        let read = unsafe {
+            libc::read(
+                self.timer.as_raw_fd(),
+                ticks.as_mut_ptr().cast(),
+                ticks.len(),
+            )
+        };
+        match read {
+            8 => u64::from_ne_bytes(ticks),
+            // Nothing has expired since.
+            _ => 0,
+        }
+    }
 }
 
 impl AsFd for Poller {
@@ -248,5 +269,26 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
         Err(io::Error::last_os_error())
     } else {
         Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticker_ticks_for_as_long_as_its_ticks_are_taken() {
+        let poller = Poller::new().expect("poller");
+        let ticker = poller
+            .ticker(Token(7), Duration::from_millis(5))
+            .expect("ticker");
+        let mut events = Events::with_capacity(4);
+        for _ in 0..10 {
+            poller
+                .wait(&mut events, Some(Duration::from_secs(5)))
+                .expect("wait");
+            assert_eq!(events.iter().map(|event| event.token.0).next(), Some(7));
+            assert!(ticker.take() >= 1);
+        }
     }
 }

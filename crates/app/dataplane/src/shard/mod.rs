@@ -83,7 +83,7 @@ pub fn spawn(
         commands,
         unpublished: true,
         ticked: false,
-        _ticker: ticker,
+        ticker,
         swept_millis: 0,
         batches: 0,
         stopping: false,
@@ -107,7 +107,7 @@ struct Shard {
     unpublished: bool,
     /// The ticker fired since timers were looked at.
     ticked: bool,
-    _ticker: Ticker,
+    ticker: Ticker,
     swept_millis: u64,
     batches: u32,
     stopping: bool,
@@ -157,7 +157,7 @@ impl Shard {
         self.unpublished |= token.kind != Kind::Tick;
         match token.kind {
             Kind::Wake => self.run_commands(),
-            Kind::Tick => self.ticked = true,
+            Kind::Tick => self.ticked |= self.ticker.take() > 0,
             Kind::Datagram => self.ready_ports.push_back((token.index, token.ipv6)),
             Kind::Accept => self.ready_accepts.push((token.index, token.ipv6)),
             Kind::Stream => self
