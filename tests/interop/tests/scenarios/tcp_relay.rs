@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use interop_tests::client::{TurnClient, wait_readable};
 use interop_tests::config::Transport;
+use interop_tests::process::wait_until;
 use interop_tests::scene::Scene;
 use stunner_stun::{Method, attr};
 
@@ -70,4 +71,22 @@ fn a_stream_goes_on_where_it_stopped_when_a_slow_client_reads_again() {
         let pushed = pushing.join().expect("the peer's thread");
         pushed.expect("the peer could write everything");
     }
+}
+
+/// RFC 6062 §5.5: the peer's connection ends with the client's, whatever the peer does.
+#[test]
+fn rfc6062_5_5_a_peer_that_ignores_the_end_of_its_client_is_let_go() {
+    let scene = Scene::start();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let peer = listener.local_addr().expect("an address");
+    let (mut control, data) = connected(&scene, Transport::Tcp, peer);
+    let (_silent, _) = listener.accept().expect("the relay connects");
+    drop(data);
+    let again = wait_until(Duration::from_secs(30), || {
+        let answer = control.exchange(Method::CONNECT, |writer| {
+            writer.xor_address(attr::XOR_PEER_ADDRESS, peer);
+        });
+        answer.is_ok_and(|response| response.is_success())
+    });
+    assert!(again, "the old connection to the peer stays");
 }

@@ -300,6 +300,11 @@ impl Core {
                         .partial_since_millis
                         .is_some_and(|since| over(since, PATIENCE_MILLIS))
                     || (stream.backlog() > 0 && over(stream.last_write_millis, STALLED_MILLIS))
+                    // RFC 6062 §5.5: a peer that ignores its client's end is not waited for. Every turn of the pipe with
+                    // nothing left for the client counts as a write.
+                    || (stream.role != Role::Control
+                        && stream.eof
+                        && over(stream.last_write_millis, PATIENCE_MILLIS))
                     || (stream.role == Role::Control
                         && over(stream.last_read_millis, IDLE_MILLIS)
                         && !self.server.has_allocation(&stream.path.tuple))
