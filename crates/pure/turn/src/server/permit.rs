@@ -40,7 +40,7 @@ impl Server {
         // All or nothing: every peer is judged before the first permission is installed.
         let mut new = 0;
         for (at, peer) in peers.iter().enumerate() {
-            self.check_address(id, peer.ip())?;
+            self.check_permission(id, *peer)?;
             let is_first = peers[..at].iter().all(|other| other.ip() != peer.ip());
             let allocation = self.allocation(id)?;
             if is_first && allocation.permissions.get(peer.ip()).is_none() {
@@ -165,6 +165,24 @@ impl Server {
             Some(Verdict::Admitted { .. }) => Ok(()),
             Some(Verdict::Denied(reason)) => Err(self.deny(id, (address, 0).into(), reason)),
             None => Err(self.deny(id, (address, 0).into(), DenyReason::NoRoute)),
+        }
+    }
+
+    /// Whether a permission may be given. It holds for all ports (RFC 8656 §9), but a client that names a port it can
+    /// never reach learns so at once, and ICE gives up on the candidate. Ports of the gateway's own addresses may
+    /// become relays later, and a TCP peer connects from any port.
+    fn check_permission(&mut self, id: AllocationId, peer: SocketAddr) -> Result<(), Refusal> {
+        self.check_address(id, peer.ip())?;
+        let allocation = self.allocation(id)?;
+        if peer.port() == 0 || allocation.transport != PeerTransport::Udp {
+            return Ok(());
+        }
+        let admission = self.admission(allocation.path.listener);
+        match admission.map(|a| a.admit(PeerTransport::Udp, peer)) {
+            Some(Verdict::Denied(reason)) if reason != DenyReason::OwnAddress => {
+                Err(self.deny(id, peer, reason))
+            }
+            _ => Ok(()),
         }
     }
 

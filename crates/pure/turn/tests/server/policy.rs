@@ -51,13 +51,32 @@ fn a_withdrawn_peer_is_cut_at_once_and_back_as_soon_as_it_is_routed_again() {
 }
 
 #[test]
-fn ports_count_for_packets_though_not_for_permissions() {
+fn a_permission_for_a_port_that_nothing_admits_is_refused() {
+    let mut world = World::new();
+    let cluster = rule(UDP_CLUSTER, PeerTransport::Udp, "10.1.0.0/16", (100, 200));
+    world.set_rules(vec![cluster]);
+    let (mut client, _) = world.allocated();
+    assert_eq!(client.permit(&mut world, &["10.1.0.1:99"]).code(), 403);
+    assert_eq!(
+        client
+            .permit(&mut world, &["10.1.0.1:100", "10.1.0.2:99"])
+            .code(),
+        403
+    );
+    assert_eq!(client.permit(&mut world, &["10.1.0.1:100"]).code(), 200);
+    // Without a port the address alone counts.
+    assert_eq!(client.permit(&mut world, &["10.1.0.2:0"]).code(), 200);
+    assert_eq!(world.server.stats().denied(DenyReason::Port), 2);
+}
+
+#[test]
+fn rfc8656_9_a_permission_holds_for_every_port_that_is_admitted() {
     let mut world = World::new();
     let ports = (100, 200);
     let cluster = rule(UDP_CLUSTER, PeerTransport::Udp, "10.1.0.0/16", ports);
     world.set_rules(vec![cluster]);
     let (mut client, id) = world.allocated();
-    assert_eq!(client.permit(&mut world, &["10.1.0.1:1"]).code(), 200);
+    assert_eq!(client.permit(&mut world, &["10.1.0.1:0"]).code(), 200);
     for (port, passes) in [(100, true), (99, false), (200, true), (201, false)] {
         let peer = format!("10.1.0.1:{port}");
         let send = client.send_indication(&peer, b"x");
