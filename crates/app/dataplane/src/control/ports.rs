@@ -211,3 +211,39 @@ fn bind_set(transport: PeerTransport, addresses: &[SocketAddr]) -> io::Result<So
         ),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_somebody_has_is_not_shared_though_its_sockets_could_be() {
+        for transport in [PeerTransport::Udp, PeerTransport::Tcp] {
+            let (number, held) = (20_000..30_000)
+                .find_map(|number| Some((number, BoundPort::bind(transport, number, 2).ok()?)))
+                .unwrap();
+            let error = BoundPort::bind(transport, number, 2).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+            drop(held);
+            BoundPort::bind(transport, number, 2).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_port_drains_without_an_owner_and_goes_after_its_last_session() {
+        let (number, bound) = (20_000..30_000)
+            .find_map(|n| Some((n, BoundPort::bind(PeerTransport::Udp, n, 2).ok()?)))
+            .unwrap();
+        let mut table = PortTable::default();
+        let opened = table.open(bound, ListenerId(1), Mode::Udp);
+        let id = opened[0].id;
+        opened[1].sessions.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(table.find(PeerTransport::Udp, number), Some(id));
+
+        table.assign(id, None);
+        assert!(table.take_drained().is_empty(), "a session is left");
+        opened[1].sessions.fetch_sub(1, Ordering::Relaxed);
+        assert_eq!(table.take_drained(), [id]);
+        assert_eq!(table.find(PeerTransport::Udp, number), None);
+    }
+}
