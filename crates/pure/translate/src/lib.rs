@@ -1,0 +1,1 @@
+//! Gateway API objects in, dataplane configurations, workloads and statuses out.
