@@ -1,1 +1,27 @@
 //! Gateway API objects in, dataplane configurations, workloads and statuses out.
+//!
+//! **What it is.** A pure function from a [`Snapshot`] of the world to a [`Plan`]: what every Gateway's dataplane is to
+//! run, which Kubernetes objects are to exist, and what every object's status is to say. It is total (a broken object
+//! becomes a condition on that object, never an error of the whole) and deterministic (the same world gives the same
+//! bytes, whatever order it was learned in).
+//!
+//! **What it is not.** It reads no clock and no environment and talks to no API server; it does not decide whether a
+//! write is needed.
+//!
+//! **The unit is one object.** A [`Unit`] (a class, a Gateway or a route) is translated from what it depends on, and
+//! the whole is the union of its units. [`Snapshot::apply`] and [`Snapshot::remove`] say which units a change touches,
+//! so that the cost of a change does not grow with the world.
+
+#![forbid(unsafe_code)]
+
+mod key;
+mod last_good;
+mod plan;
+mod settings;
+mod snapshot;
+
+pub use key::{Object, ObjectKey, ObjectKind, RouteKind, Unit};
+pub use last_good::{Certificate, EffectiveConfig, LastGood};
+pub use plan::{ClassPlan, GatewayPlan, Plan, RoutePlan, Status, Workload, WorkloadKind};
+pub use settings::{CdsAccess, GatewayApi, Mode, ReferenceGrants, Settings};
+pub use snapshot::{Dirty, Snapshot, WriteFailure};
