@@ -8,7 +8,7 @@ use stunner_config::{Admin, HttpEndpoint};
 
 use super::PrepareError;
 use crate::http::{
-    BindAddress, Bound, Dataplane, HttpServer, Running, health_router, metrics_router,
+    Bound, Dataplane, HttpServer, Running, bind_address, health_router, metrics_router,
 };
 
 /// What a server is for.
@@ -74,7 +74,7 @@ impl HttpServers {
     ) -> Result<PreparedServers, PrepareError> {
         let (health, metrics) = (&admin.healthcheck_endpoint, &admin.metrics_endpoint);
         if let (Some(health), Some(metrics)) = (health, metrics)
-            && BindAddress::from(health).overlaps(&BindAddress::from(metrics))
+            && bind_address(health).overlaps(&bind_address(metrics))
         {
             // Not left to the kernel: a port that was shared once for a replacement can be shared again.
             return Err(PrepareError::Endpoint {
@@ -149,7 +149,7 @@ fn bind(
     let Some(endpoint) = endpoint else {
         return Ok(PreparedServer { endpoint: None });
     };
-    match HttpServer::bind_in_place_of(&BindAddress::from(endpoint), leaving) {
+    match HttpServer::bind_in_place_of(&bind_address(endpoint), leaving) {
         Ok(bound) => Ok(PreparedServer {
             endpoint: Some((endpoint.clone(), bound)),
         }),

@@ -9,15 +9,17 @@ mod events;
 mod guard;
 mod health;
 mod metrics;
-mod server;
 #[cfg(test)]
 mod tests;
+
+use std::net::SocketAddr;
 
 use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
+use stunner_config::{HttpEndpoint, HttpHost};
 use tokio::sync::broadcast;
 
 pub use admin::admin_router;
@@ -27,7 +29,20 @@ pub use api::{
 };
 pub use health::health_router;
 pub use metrics::metrics_router;
-pub use server::{BindAddress, Bound, HttpServer, Running};
+pub use stunner_http::{BindAddress, Bound, HttpServer, Running};
+
+/// Where a server of the configuration listens.
+pub fn bind_address(endpoint: &HttpEndpoint) -> BindAddress {
+    let port = endpoint.port;
+    match &endpoint.host {
+        HttpHost::Any => BindAddress::Any { port },
+        HttpHost::Ip(ip) => BindAddress::Socket(SocketAddr::new(*ip, port)),
+        HttpHost::Name(host) => BindAddress::Name {
+            host: host.clone(),
+            port,
+        },
+    }
+}
 
 /// Whether the dataplane wants traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
