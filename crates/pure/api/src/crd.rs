@@ -1,0 +1,1 @@
+//! CustomResourceDefinitions, made from the types.
