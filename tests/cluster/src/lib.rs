@@ -1,0 +1,34 @@
+//! Tests of the operator against a real kube-apiserver and etcd.
+//!
+//! The library is the harness: [`Cluster`] starts the API server with the CRDs of one Gateway API release and ours,
+//! [`Objects`] reads and writes objects as a user of the cluster would, [`Operator`] is the program under test,
+//! [`cds`] watches what dataplanes are told, and [`audit`] tells who wrote what. It holds no product code and nothing
+//! here is published. There are no nodes, no kubelet and no load balancers: tests write those parts of status
+//! themselves.
+
+#![allow(
+    clippy::missing_panics_doc,
+    reason = "a harness panics to fail the test"
+)]
+
+pub mod audit;
+mod binaries;
+pub mod cds;
+mod cluster;
+mod crds;
+mod credentials;
+mod eventually;
+pub mod kinds;
+mod objects;
+mod operator;
+mod scratch;
+mod shared;
+
+pub use audit::{Mark, Write};
+pub use cluster::{Cluster, User};
+pub use crds::GatewayApi;
+pub use credentials::certificate;
+pub use eventually::{PATIENCE, eventually, stays};
+pub use interop_tests::need;
+pub use objects::{Objects, Refused};
+pub use operator::{Operator, OperatorOptions};

@@ -1,0 +1,241 @@
+//! The operator as a process.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use interop_tests::ports::free_port;
+use interop_tests::process::Process;
+
+use crate::cds::Cds;
+use crate::cluster::{Cluster, User};
+use crate::eventually::eventually;
+
+/// `SIGTERM` ends the operator within this time.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How to start an operator.
+#[derive(Debug, Clone)]
+pub struct OperatorOptions {
+    pub controller_name: String,
+    pub user: User,
+    /// Flags beside those for the cluster and the ports; a later one wins.
+    pub args: Vec<String>,
+    pub env: Vec<(String, String)>,
+}
+
+impl OperatorOptions {
+    pub fn new(controller_name: &str) -> Self {
+        Self {
+            controller_name: controller_name.to_owned(),
+            user: User::Operator,
+            args: Vec::new(),
+            env: Vec::new(),
+        }
+    }
+
+    pub fn arg(mut self, arg: &str) -> Self {
+        self.args.push(arg.to_owned());
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn user(mut self, user: User) -> Self {
+        self.user = user;
+        self
+    }
+}
+
+/// A running operator; killed when dropped, and its log is shown when the test fails.
+#[derive(Debug)]
+pub struct Operator {
+    process: Process,
+    options: OperatorOptions,
+    kubeconfig: PathBuf,
+    ports: Ports,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Ports {
+    cds: u16,
+    cds_tls: u16,
+    health: u16,
+    metrics: u16,
+}
+
+impl Operator {
+    /// Starts it and waits until it is ready.
+    pub async fn start(cluster: &Cluster, options: OperatorOptions) -> Self {
+        let mut operator = Self::launch(cluster, options);
+        operator.ready().await;
+        operator
+    }
+
+    /// Starts it and does not wait.
+    pub fn launch(cluster: &Cluster, options: OperatorOptions) -> Self {
+        let ports = Ports {
+            cds: free_port(),
+            cds_tls: free_port(),
+            health: free_port(),
+            metrics: free_port(),
+        };
+        let kubeconfig = cluster.kubeconfig(options.user);
+        let process = launch(&options, &kubeconfig, ports);
+        Self {
+            process,
+            options,
+            kubeconfig,
+            ports,
+        }
+    }
+
+    /// Waits for `/readyz`: caches complete, config discovery up.
+    pub async fn ready(&mut self) {
+        let host = format!("127.0.0.1:{}", self.ports.health);
+        let process = std::sync::Mutex::new(&mut self.process);
+        eventually("the operator is ready", async || {
+            if let Some(status) = process.lock().expect("lock").ended() {
+                panic!("the operator ended: {status}");
+            }
+            let answer = interop_tests::http::get(&host, "/readyz").map_err(|e| e.to_string())?;
+            match answer.status {
+                200 => Ok(()),
+                status => Err(format!("{status}: {}", answer.body)),
+            }
+        })
+        .await;
+    }
+
+    /// Starts it again with the same flags and ports; it must have ended.
+    pub async fn restart(&mut self) {
+        self.relaunch();
+        self.ready().await;
+    }
+
+    pub fn relaunch(&mut self) {
+        assert!(self.process.ended().is_some(), "the operator still runs");
+        self.process = launch(&self.options, &self.kubeconfig, self.ports);
+    }
+
+    pub fn options(&mut self) -> &mut OperatorOptions {
+        &mut self.options
+    }
+
+    /// SIGTERM, then its end.
+    pub fn stop(&mut self) -> ExitStatus {
+        self.process.signal(libc::SIGTERM);
+        self.process
+            .wait_end(STOP_PATIENCE)
+            .unwrap_or_else(|| panic!("the operator did not end within {STOP_PATIENCE:?}"))
+    }
+
+    /// SIGKILL, as a node failure does.
+    pub fn kill(&mut self) {
+        self.process.signal(libc::SIGKILL);
+        let ended = self.process.wait_end(STOP_PATIENCE);
+        assert!(ended.is_some(), "the operator survived SIGKILL");
+    }
+
+    /// The exit status, if it has ended.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.process.ended()
+    }
+
+    pub fn cds(&self) -> Cds {
+        Cds::new(self.ports.cds)
+    }
+
+    pub fn cds_port(&self) -> u16 {
+        self.ports.cds
+    }
+
+    pub fn cds_tls_port(&self) -> u16 {
+        self.ports.cds_tls
+    }
+
+    /// Status and body of a path on the health port.
+    pub fn health(&self, path: &str) -> std::io::Result<(u16, String)> {
+        get(self.ports.health, path)
+    }
+
+    /// The Prometheus page.
+    pub fn metrics(&self) -> std::io::Result<String> {
+        get(self.ports.metrics, "/metrics").map(|(_, body)| body)
+    }
+
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub fn log(&self) -> Vec<String> {
+        self.process.log()
+    }
+}
+
+fn get(port: u16, path: &str) -> std::io::Result<(u16, String)> {
+    let answer = interop_tests::http::get(&format!("127.0.0.1:{port}"), path)?;
+    Ok((answer.status, answer.body))
+}
+
+fn launch(options: &OperatorOptions, kubeconfig: &Path, ports: Ports) -> Process {
+    let mut command = Command::new(binary());
+    command
+        .arg("--kubeconfig")
+        .arg(kubeconfig)
+        .arg(format!("--controller-name={}", options.controller_name))
+        .arg(address("--config-discovery-address", ports.cds))
+        .arg(address("--config-discovery-tls-address", ports.cds_tls))
+        .arg(address("--health-probe-bind-address", ports.health))
+        .arg(address("--metrics-bind-address", ports.metrics))
+        .arg("--throttle-timeout=10ms")
+        .args(&options.args)
+        .env("POD_NAMESPACE", "stunner-system")
+        .envs(options.env.iter().map(|(name, value)| (name, value)));
+    Process::start("stunner-gateway-operator", command)
+        .unwrap_or_else(|error| panic!("cannot start the operator: {error}"))
+}
+
+fn address(flag: &str, port: u16) -> String {
+    format!("{flag}=127.0.0.1:{port}")
+}
+
+/// The binary: `OPERATOR_BIN`, else built with cargo in the profile of the test itself.
+fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| match std::env::var_os("OPERATOR_BIN") {
+        Some(path) => PathBuf::from(path),
+        None => build(),
+    })
+}
+
+fn build() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    let package = [
+        "-p",
+        "stunner-operator",
+        "--bin",
+        "stunner-gateway-operator",
+    ];
+    command
+        .current_dir(&root)
+        .args(["build", "--locked", "--quiet"])
+        .args(package);
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        command.arg("--release");
+        "release"
+    };
+    let status = command.status().expect("run cargo build");
+    assert!(status.success(), "cargo build of the operator failed");
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    target.join(profile).join("stunner-gateway-operator")
+}
