@@ -1,28 +1,7 @@
 //! Every flag of `stunnerd`: the one place for names, environment variables, defaults and their description.
 
-/// What a flag takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Takes {
-    /// Nothing, or `=true` or `=false`.
-    Switch,
-    /// One value; the last one given counts.
-    Value(&'static str),
-    /// A value each time it is given.
-    Values(&'static str),
-}
-
-#[derive(Debug)]
-pub(super) struct Flag {
-    pub(super) long: &'static str,
-    pub(super) short: Option<char>,
-    pub(super) takes: Takes,
-    /// The variable that stands in when the flag is not given.
-    pub(super) env: Option<&'static str>,
-    /// As shown in the help; empty for "none".
-    pub(super) default: &'static str,
-    pub(super) section: &'static str,
-    pub(super) help: &'static str,
-}
+use stunner_flags::Takes::{Switch, Value, Values};
+use stunner_flags::{flag, flags, short};
 
 const CONFIG: &str = "Configuration";
 const SERVING: &str = "Serving";
@@ -31,42 +10,6 @@ const LIFE: &str = "Health, drain and administration";
 const LOGS: &str = "Logs";
 const OTHER: &str = "Other";
 const CDS: &str = "Config discovery through Kubernetes (only for the origin `k8s`)";
-
-const fn flag(
-    section: &'static str,
-    long: &'static str,
-    takes: Takes,
-    env: &'static str,
-    default: &'static str,
-    help: &'static str,
-) -> Flag {
-    Flag {
-        long,
-        short: None,
-        takes,
-        env: if env.is_empty() { None } else { Some(env) },
-        default,
-        section,
-        help,
-    }
-}
-
-const fn short(short: char, flag: Flag) -> Flag {
-    Flag {
-        short: Some(short),
-        ..flag
-    }
-}
-
-macro_rules! flags {
-    ($($name:ident = $flag:expr;)*) => {
-        $(pub(super) static $name: Flag = $flag;)*
-        /// All flags, in the order of the help.
-        pub(super) static ALL: &[&Flag] = &[$(&$name),*];
-    };
-}
-
-use Takes::{Switch, Value, Values};
 
 flags! {
     CONFIG_ORIGIN = short('c', flag(CONFIG, "config", Value("ORIGIN"), "STUNNER_CONFIG_ORIGIN", ":13478",

@@ -1,9 +1,8 @@
-//! The help text, written from the table of flags.
+//! The program as its help describes it.
 
-use super::flags::{ALL, Flag, Takes};
+use stunner_flags::Program;
 
-const INDENT: &str = "          ";
-const WIDTH: usize = 100;
+use super::flags;
 
 const HEAD: &str = "\
 STUN/TURN server that takes its configuration live
@@ -20,51 +19,15 @@ also take =true or =false. A flag beats its environment variable.
 Exit codes: 0 fine, 1 problem, 2 wrong usage.
 ";
 
+pub(super) static PROGRAM: Program = Program {
+    name: "stunnerd",
+    flags: flags::ALL,
+    head: HEAD,
+    foot: FOOT,
+    single_dash: false,
+};
+
 /// The text that `--help` prints.
 pub fn help() -> String {
-    let mut text = HEAD.to_owned();
-    let mut section = "";
-    for flag in ALL {
-        if flag.section != section {
-            section = flag.section;
-            text.push_str(&format!("\n{section}:\n"));
-        }
-        describe(flag, &mut text);
-    }
-    text.push_str(FOOT);
-    text
-}
-
-fn describe(flag: &Flag, text: &mut String) {
-    match flag.short {
-        Some(short) => text.push_str(&format!("  -{short}, --{}", flag.long)),
-        None => text.push_str(&format!("      --{}", flag.long)),
-    }
-    match flag.takes {
-        Takes::Switch => {}
-        Takes::Value(name) => text.push_str(&format!(" {name}")),
-        Takes::Values(name) => text.push_str(&format!(" {name}...")),
-    }
-    text.push('\n');
-    let mut line = INDENT.to_owned();
-    for word in flag.help.split_whitespace() {
-        let started = line.len() > INDENT.len();
-        if started && line.len() + 1 + word.len() > WIDTH {
-            text.push_str(&format!("{line}\n"));
-            line = format!("{INDENT}{word}");
-        } else {
-            line.push_str(if started { " " } else { "" });
-            line.push_str(word);
-        }
-    }
-    text.push_str(&format!("{line}\n"));
-    let default = match flag.default {
-        "" => None,
-        default => Some(format!("[default: {default}]")),
-    };
-    let env = flag.env.map(|env| format!("[env: {env}]"));
-    let extras: Vec<String> = default.into_iter().chain(env).collect();
-    if !extras.is_empty() {
-        text.push_str(&format!("{INDENT}{}\n", extras.join(" ")));
-    }
+    PROGRAM.help()
 }

@@ -4,13 +4,10 @@
 //! [`parse`] is a function of its arguments: the process environment comes in as one, and nothing is printed here.
 
 mod check;
-mod duration;
 mod flags;
 mod help;
-mod matches;
 mod options;
 mod report;
-mod values;
 
 #[cfg(test)]
 mod tests;
@@ -18,17 +15,10 @@ mod tests;
 use std::ffi::OsString;
 
 pub use check::{CheckReport, check};
-pub use duration::{DurationError, parse_duration};
 pub use help::help;
 pub use options::{KubernetesFlags, LogFormat, Options};
-pub use report::{UsageError, report, report_load};
-
-/// Exit codes.
-pub const EXIT_OK: u8 = 0;
-/// Something is wrong with what was to be done.
-pub const EXIT_PROBLEM: u8 = 1;
-/// Something is wrong with the command line.
-pub const EXIT_USAGE: u8 = 2;
+pub use report::report_load;
+pub use stunner_flags::{EXIT_OK, EXIT_PROBLEM, EXIT_USAGE, UsageError, report};
 
 /// What the user wants.
 #[derive(Debug)]
@@ -51,7 +41,7 @@ pub fn parse(
     args: impl Iterator<Item = OsString>,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Command, UsageError> {
-    let given = matches::Given::read(args, env)?;
+    let given = help::PROGRAM.read(args, env)?;
     if given.switch(&flags::HELP)? {
         return Ok(Command::Help(help()));
     }

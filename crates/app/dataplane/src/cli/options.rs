@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use stunner_cds::{Origin, OriginError};
+use stunner_flags::{Given, UsageError, values};
 
 use super::flags;
-use super::matches::Given;
-use super::report::UsageError;
-use super::values;
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

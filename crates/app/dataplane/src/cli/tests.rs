@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::flags::{ALL, Takes};
+use stunner_flags::Takes;
+
+use super::flags::ALL;
 use super::*;
 
 /// Parses a command line, with an environment of `NAME=value` words.

@@ -3,14 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::duration::parse_duration;
+use crate::duration::parse_duration;
 
 /// What is wrong with a value.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub struct Wrong {
     /// The end of the sentence "invalid value `x` for `--flag`: …".
-    pub(super) why: String,
-    pub(super) hint: &'static str,
+    pub why: String,
+    pub hint: &'static str,
 }
 
 fn wrong<T>(why: impl Into<String>, hint: &'static str) -> Result<T, Wrong> {
@@ -21,7 +21,7 @@ fn wrong<T>(why: impl Into<String>, hint: &'static str) -> Result<T, Wrong> {
 }
 
 /// The spellings Go accepts.
-pub(super) fn boolean(text: &str) -> Result<bool, Wrong> {
+pub fn boolean(text: &str) -> Result<bool, Wrong> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
@@ -29,21 +29,21 @@ pub(super) fn boolean(text: &str) -> Result<bool, Wrong> {
     }
 }
 
-pub(super) fn count(text: &str) -> Result<u32, Wrong> {
+pub fn count(text: &str) -> Result<u32, Wrong> {
     match text.parse() {
         Ok(number) => Ok(number),
         Err(_) => wrong("it is not a count", "give a whole number from 0"),
     }
 }
 
-pub(super) fn port(text: &str) -> Result<u16, Wrong> {
+pub fn port(text: &str) -> Result<u16, Wrong> {
     match text.parse() {
         Ok(port) if port != 0 => Ok(port),
         _ => wrong("it is not a port", "give a number from 1 to 65535"),
     }
 }
 
-pub(super) fn duration(text: &str) -> Result<Duration, Wrong> {
+pub fn duration(text: &str) -> Result<Duration, Wrong> {
     parse_duration(text).or_else(|error| {
         wrong(
             error.to_string(),
@@ -53,7 +53,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, Wrong> {
 }
 
 /// `LO-HI`, both ends included.
-pub(super) fn port_range(text: &str) -> Result<(u16, u16), Wrong> {
+pub fn port_range(text: &str) -> Result<(u16, u16), Wrong> {
     const HINT: &str = "give LO-HI with ports from 1 to 65535, such as `50000-50999`";
     let ends = text
         .split_once('-')
@@ -66,7 +66,7 @@ pub(super) fn port_range(text: &str) -> Result<(u16, u16), Wrong> {
 }
 
 /// An address that can be switched off.
-pub(super) fn unless_off<T>(
+pub fn unless_off<T>(
     text: &str,
     read: impl Fn(&str) -> Result<T, Wrong>,
 ) -> Result<Option<T>, Wrong> {
@@ -76,7 +76,7 @@ pub(super) fn unless_off<T>(
     }
 }
 
-pub(super) fn socket_address(text: &str) -> Result<SocketAddr, Wrong> {
+pub fn socket_address(text: &str) -> Result<SocketAddr, Wrong> {
     match text.parse::<SocketAddr>() {
         Ok(address) if address.port() != 0 => Ok(address),
         _ => wrong(
@@ -87,7 +87,7 @@ pub(super) fn socket_address(text: &str) -> Result<SocketAddr, Wrong> {
 }
 
 /// An address that only this host can reach: what stands behind it is not protected otherwise. Port 0 is a free one.
-pub(super) fn loopback_address(text: &str) -> Result<SocketAddr, Wrong> {
+pub fn loopback_address(text: &str) -> Result<SocketAddr, Wrong> {
     let address = match text.strip_prefix("localhost:") {
         Some(port) => port
             .parse()
