@@ -1,0 +1,1 @@
+//! Writing the plan to the API server.
