@@ -14,14 +14,41 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
+mod admin;
+mod attach;
+mod auth;
+mod backend;
+mod class;
+mod condition;
+mod context;
+mod farewell;
+mod gateway;
+mod grants;
+mod inputs;
 mod key;
 mod last_good;
+mod legacy;
+mod listener;
+mod merge;
+mod metadata;
+mod options;
+mod ownership;
 mod plan;
+mod pod;
+mod route;
+mod service;
 mod settings;
 mod snapshot;
+mod tls;
+mod translate;
+mod workload;
 
+pub use farewell::farewell;
 pub use key::{Object, ObjectKey, ObjectKind, RouteKind, Unit};
 pub use last_good::{Certificate, EffectiveConfig, LastGood};
+pub use merge::{merge_class_status, merge_gateway_status, merge_route_status};
 pub use plan::{ClassPlan, GatewayPlan, Plan, RoutePlan, Status, Workload, WorkloadKind};
 pub use settings::{CdsAccess, GatewayApi, Mode, ReferenceGrants, Settings};
 pub use snapshot::{Dirty, Snapshot, WriteFailure};
+pub use translate::{translate, translate_units};
