@@ -67,11 +67,14 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts etcd and kube-apiserver, installs the CRDs of `api` and ours.
+    /// Starts etcd and kube-apiserver, installs the CRDs of `api` and ours, and makes the operator's namespace.
     pub async fn start(api: GatewayApi) -> Result<Self, Missing> {
         let cluster = Self::start_empty().await?;
         let objects = cluster.objects().await;
         crds::install(&objects, &cluster.programs, api).await;
+        objects
+            .apply("{ apiVersion: v1, kind: Namespace, metadata: { name: stunner-system } }")
+            .await;
         Ok(cluster)
     }
 
@@ -85,16 +88,17 @@ impl Cluster {
         credentials::write(dir, "audit-policy.yaml", audit::POLICY);
 
         let (client_port, peer_port, api_port) = (free_port(), free_port(), free_port());
-        let etcd = start("etcd", etcd(&programs, dir, client_port, peer_port));
+        let etcd = start("etcd", etcd(&programs, dir, client_port, peer_port), dir);
         let audit = audit::Log::new(dir);
         let url = format!("https://127.0.0.1:{api_port}");
         for user in User::ALL {
             credentials::write(dir, &kubeconfig_name(user), &kubeconfig(&url, user));
         }
         let command = apiserver(&programs, dir, client_port, api_port, &audit);
+        let apiserver = start("kube-apiserver", command, dir);
         let mut cluster = Self {
             controller_manager: Mutex::new(None),
-            apiserver: start("kube-apiserver", command),
+            apiserver,
             _etcd: etcd,
             audit,
             url,
@@ -112,10 +116,11 @@ impl Cluster {
 
     async fn wait_ready(&mut self) {
         let client = self.client(User::Admin).await;
+        let dir = self.scratch.path();
         let apiserver = Mutex::new(&mut self.apiserver);
         eventually("kube-apiserver is ready", async || {
             if let Some(status) = apiserver.lock().expect("lock").ended() {
-                panic!("kube-apiserver ended: {status}");
+                panic!("kube-apiserver ended: {status}; see {}", dir.display());
             }
             let request = http_get("/readyz");
             client
@@ -141,13 +146,11 @@ impl Cluster {
                 "--leader-elect=false",
                 "--use-service-account-credentials=false",
             ])
-            // There are no cloud, no nodes and no volumes; fewer controllers start sooner.
-            .args(["--controllers", "*,-ttl,-horizontal-pod-autoscaling"])
             .args(["--secure-port", &free_port().to_string()])
             .args(["--bind-address", "127.0.0.1"])
             .args(["--concurrent-gc-syncs", "4"]);
         *self.controller_manager.lock().expect("lock") =
-            Some(start("kube-controller-manager", command));
+            Some(start("kube-controller-manager", command, dir));
         self
     }
 
@@ -224,8 +227,15 @@ fn http_get(path: &str) -> http::Request<Vec<u8>> {
     http::Request::get(path).body(Vec::new()).expect("request")
 }
 
-fn start(name: &str, command: Command) -> Process {
-    Process::start(name, command).unwrap_or_else(|error| panic!("cannot start {name}: {error}"))
+/// Starts a component with its log in `NAME.log` of the cluster's folder; on the terminal it would hide the operator's.
+fn start(name: &str, command: Command, dir: &Path) -> Process {
+    let mut logged = Command::new("sh");
+    logged
+        .args(["-c", r#"log="$1"; shift; exec "$@" >"$log" 2>&1"#, name])
+        .arg(dir.join(format!("{name}.log")))
+        .arg(command.get_program())
+        .args(command.get_args());
+    Process::start(name, logged).unwrap_or_else(|error| panic!("cannot start {name}: {error}"))
 }
 
 fn etcd(programs: &Path, dir: &Path, client: u16, peer: u16) -> Command {
@@ -260,12 +270,9 @@ fn apiserver(programs: &Path, dir: &Path, etcd: u16, port: u16, audit: &audit::L
     let mut command = Command::new(programs.join("kube-apiserver"));
     command
         .args(["--etcd-servers", &format!("http://127.0.0.1:{etcd}")])
-        .args([
-            "--bind-address",
-            "127.0.0.1",
-            "--advertise-address",
-            "127.0.0.1",
-        ])
+        .args(["--bind-address", "127.0.0.1"])
+        // Endpoints of the Service `kubernetes` must not be loopback addresses, and nobody here uses it.
+        .args(["--endpoint-reconciler-type", "none"])
         .args(["--secure-port", &port.to_string()])
         .arg("--tls-cert-file")
         .arg(dir.join("server.crt"))

@@ -28,8 +28,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Kept for reading when a test fails.
-        if !std::thread::panicking() {
+        if std::thread::panicking() {
+            eprintln!(
+                "logs of the cluster, until the next run: {}",
+                self.0.display()
+            );
+        } else {
             let _ = std::fs::remove_dir_all(&self.0);
         }
     }
