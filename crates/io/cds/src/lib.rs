@@ -2,12 +2,14 @@
 //!
 //! **What it is.** The client side of config origins: a file, or a config discovery service (CDS) spoken to over
 //! HTTP and WebSocket, in the clear or over TLS. Texts are read, parsed and validated here, so that only usable
-//! configurations come out; what is wrong with the others is logged with its place.
+//! configurations come out; what is wrong with the others is logged with its place. The other side, a discovery
+//! service over a store of configurations, is in [`server`].
 //!
-//! **What it is not.** It applies no configuration and keeps none but the last good one (optionally on disk). Losing
-//! an origin never takes a configuration back.
+//! **What it is not.** It makes no configuration and applies none, and the client keeps none but the last good one
+//! (optionally on disk). Losing an origin never takes a configuration back.
 //!
-//! The central types are [`Origin`] (where), [`load_once`] and [`watch`] (how), and [`Update`] (what comes out).
+//! The central types are [`Origin`] (where), [`load_once`] and [`watch`] (how), and [`Update`] (what comes out); of
+//! the service, [`server::ConfigStore`] and [`server::Server`].
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +26,7 @@ mod options;
 mod origin;
 mod outbox;
 mod rest;
+pub mod server;
 mod session;
 mod subscription;
 mod trust;
