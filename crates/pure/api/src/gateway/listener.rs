@@ -49,7 +49,7 @@ pub struct SecretRef {
     #[schemars(
         length(max = 253),
         regex(pattern = r"^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
-        extend("default" = "")
+        extend("x-default" = "")
     )]
     pub group: Option<String>,
     /// Kind of the object. Only Secrets can be referred to.
@@ -57,11 +57,11 @@ pub struct SecretRef {
     #[schemars(
         length(min = 1, max = 63),
         regex(pattern = r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"),
-        extend("default" = "Secret")
+        extend("x-default" = "Secret")
     )]
     pub kind: Option<String>,
     /// Name of the object.
-    #[schemars(length(min = 1, max = 253), required)]
+    #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// Namespace of the object; that of the referring object when unset.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -39,7 +39,7 @@ pub struct ParentRef {
     #[schemars(
         length(max = 253),
         regex(pattern = r"^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
-        extend("default" = "gateway.networking.k8s.io")
+        extend("x-default" = "gateway.networking.k8s.io")
     )]
     pub group: Option<String>,
     /// Kind of the parent. Routes attach to Gateways.
@@ -47,7 +47,7 @@ pub struct ParentRef {
     #[schemars(
         length(min = 1, max = 63),
         regex(pattern = r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"),
-        extend("default" = "Gateway")
+        extend("x-default" = "Gateway")
     )]
     pub kind: Option<String>,
     /// Namespace of the Gateway; the route's own when unset.
@@ -58,7 +58,7 @@ pub struct ParentRef {
     )]
     pub namespace: Option<String>,
     /// Name of the Gateway.
-    #[schemars(length(min = 1, max = 253), required)]
+    #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// Name of the only listener to attach to; every listener that allows it when unset.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub struct BackendRef {
     #[schemars(
         length(max = 253),
         regex(pattern = r"^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
-        extend("default" = "")
+        extend("x-default" = "")
     )]
     pub group: Option<String>,
     /// Kind of the backend: `Service` or `StaticService`.
@@ -99,11 +99,11 @@ pub struct BackendRef {
     #[schemars(
         length(min = 1, max = 63),
         regex(pattern = r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"),
-        extend("default" = "Service")
+        extend("x-default" = "Service")
     )]
     pub kind: Option<String>,
     /// Name of the backend.
-    #[schemars(length(min = 1, max = 253), required)]
+    #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// Namespace of the backend; the route's own when unset.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +135,7 @@ pub struct BackendRef {
 pub struct RouteStatus {
     /// One entry for each parent and controller. Controllers change only their own entries.
     #[serde(deserialize_with = "null_as_default")]
-    #[schemars(length(max = 32), required)]
+    #[schemars(length(max = 32))]
     pub parents: Vec<RouteParentStatus>,
 }
 
@@ -144,13 +144,12 @@ pub struct RouteStatus {
 #[serde(default, rename_all = "camelCase")]
 pub struct RouteParentStatus {
     /// The entry of `spec.parentRefs` that this is about.
-    #[schemars(required)]
     pub parent_ref: ParentRef,
     /// The controller that wrote this entry.
-    #[schemars(length(min = 1, max = 253), required)]
+    #[schemars(length(min = 1, max = 253))]
     pub controller_name: String,
     /// `Accepted`: the parent takes the route. `ResolvedRefs`: all backends were found.
     #[serde(deserialize_with = "null_as_default")]
-    #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]), transform = crate::crd::schema::brief)]
     pub conditions: Vec<Condition>,
 }

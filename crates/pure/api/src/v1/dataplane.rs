@@ -34,10 +34,11 @@ pub struct DataplaneSpec {
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub image_pull_secrets: Vec<LocalObjectReference>,
     /// What runs the pods of a Gateway: a Deployment, or a DaemonSet with one pod on every node.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = "Deployment", "enum" = ["Deployment", "DaemonSet"]))]
+    #[schemars(extend("x-default" = "Deployment", "enum" = ["Deployment", "DaemonSet"]))]
     pub dataplane_resource: Option<String>,
     /// Labels for the pods. A change replaces the pods.
     #[serde(
@@ -69,15 +70,18 @@ pub struct DataplaneSpec {
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub env_from: Vec<EnvFromSource>,
     /// Environment variables of the container, after those that the operator sets.
     #[serde(
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub env: Vec<EnvVar>,
     /// Security settings of the container.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub container_security_context: Option<SecurityContext>,
     /// How many pods a Gateway gets. Applied when its Deployment is created and when this number
     /// changes, so that an autoscaler or `kubectl scale` keeps what it has set. 1 when unset.
@@ -85,50 +89,57 @@ pub struct DataplaneSpec {
         deserialize_with = "optional_i32",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(range(min = 0))]
     pub replicas: Option<i32>,
     /// CPU and memory that a pod asks for and may use.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub resources: Option<ResourceRequirements>,
     /// For how many seconds a pod that has to go may finish the calls it carries. 30 when unset.
     #[serde(
         deserialize_with = "optional_i64",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(range(min = 0))]
     pub termination_grace_period_seconds: Option<i64>,
     /// Run the pods in the network of their nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("x-default" = false))]
     pub host_network: Option<bool>,
     /// Which nodes and neighbours the pods prefer or need.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub affinity: Option<Affinity>,
     /// Security settings of the pods.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub security_context: Option<PodSecurityContext>,
     /// Taints of nodes that the pods put up with.
     #[serde(
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub tolerations: Vec<Toleration>,
     /// How the pods of a Gateway spread over zones and nodes.
     #[serde(
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
     /// Turn off the liveness and readiness probes and the port 8086 that answers them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("x-default" = false))]
     pub disable_health_check: Option<bool>,
     /// Serve Prometheus metrics on port 8080 of the pods.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("x-default" = false))]
     pub enable_metrics_endpoint: Option<bool>,
     /// Kernel offload of relayed traffic: `None`, `XDP`, `TC` or `Auto`. Accepted; there is no
     /// engine yet, which the dataplane says in its log and on `/status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = r"^(None|XDP|TC|Auto)$"), extend("default" = "None"))]
+    #[schemars(regex(pattern = r"^(None|XDP|TC|Auto)$"), extend("x-default" = "None"))]
     pub offload_engine: Option<String>,
     /// Network interfaces to offload on; all when empty.
     #[serde(

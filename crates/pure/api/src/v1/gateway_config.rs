@@ -19,10 +19,11 @@ fixed_object!(
 /// Settings of all Gateways of the classes whose `parametersRef` names this object.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schemars(transform = crate::crd::schema::second_spelling_of_user_name)]
 pub struct GatewayConfigSpec {
     /// Name of the Dataplane that is the template of the pods.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = "default"))]
+    #[schemars(extend("x-default" = "default"))]
     pub dataplane: Option<String>,
     /// Log levels of the dataplane, by scope: `all:INFO` or `all:DEBUG,turn:INFO`. `all:INFO` when unset.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +32,7 @@ pub struct GatewayConfigSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
-        extend("default" = "stunner.l7mp.io")
+        extend("x-default" = "stunner.l7mp.io")
     )]
     pub realm: Option<String>,
     /// Secret with the credentials: `username` and `password` for type `static`, `secret` for type
@@ -45,7 +46,7 @@ pub struct GatewayConfigSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         regex(pattern = r"^(static|plaintext|ephemeral|longterm|timewindowed)$"),
-        extend("default" = "static")
+        extend("x-default" = "static")
     )]
     pub auth_type: Option<String>,
     /// User name for `static` authentication. Counts only without `authRef`.
@@ -77,11 +78,11 @@ pub struct GatewayConfigSpec {
         deserialize_with = "optional_i64",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(extend("default" = 0))]
+    #[schemars(extend("x-default" = 0))]
     pub user_quota: Option<i64>,
     /// Serve STUN only and ask for no authentication: nothing is relayed to anybody.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("x-default" = false))]
     pub stun_mode: Option<bool>,
     /// Name of the ConfigMap that holds the configuration in legacy mode. `stunnerd-config` when unset.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,12 +103,14 @@ pub struct GatewayConfigSpec {
         deserialize_with = "optional_i32",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(range(min = 1, max = 65535))]
     pub min_port: Option<i32>,
     /// Highest port for relayed traffic. Of the oldest API.
     #[serde(
         deserialize_with = "optional_i32",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(range(min = 1, max = 65535))]
     pub max_port: Option<i32>,
 }
 

@@ -20,10 +20,15 @@ pub struct StaticServiceSpec {
     /// IP addresses and prefixes in CIDR notation, IPv4 or IPv6: `192.0.2.1`, `198.51.100.0/24`,
     /// `2001:db8::/32`. `0.0.0.0/0` admits every IPv4 address that no other rule protects.
     #[serde(deserialize_with = "null_as_default")]
-    #[schemars(required, inner(length(min = 1, max = 64)), length(max = 1024))]
+    #[schemars(
+        inner(length(min = 1, max = 64)),
+        length(max = 16384),
+        transform = crate::crd::schema::addresses_and_prefixes
+    )]
     pub prefixes: Vec<String>,
     /// Accepted from old objects and not used: ports are limited by `port` and `endPort` of the
     /// route's backend reference.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = crate::crd::schema::brief)]
     pub ports: Option<Vec<ServicePort>>,
 }

@@ -23,7 +23,7 @@ pub struct UdpRouteSpec {
     pub parent_refs: Option<Vec<ParentRef>>,
     /// Clients may reach the backends of all rules.
     #[serde(deserialize_with = "null_as_default")]
-    #[schemars(length(min = 1, max = 16), required, extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(min = 1, max = 16), extend("x-kubernetes-list-type" = "atomic"))]
     pub rules: Vec<UdpRouteRule>,
 }
 

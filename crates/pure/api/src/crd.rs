@@ -1,1 +1,0 @@
-//! CustomResourceDefinitions, made from the types.
