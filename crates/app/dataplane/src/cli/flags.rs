@@ -21,6 +21,10 @@ flags! {
         "Which config to ask a discovery service for"));
     CONFIG_CACHE = flag(CONFIG, "config-cache", Value("DIR"), "STUNNER_CONFIG_CACHE", "",
         "Keep the last good config from a discovery service here, and start with it when the service is away");
+    CDS_TOKEN_FILE = flag(CONFIG, "cds-token-file", Value("FILE"), "STUNNER_CDS_TOKEN_FILE", "",
+        "File with a token to show to a discovery service, over TLS only; read anew for every connection");
+    CDS_CA_FILE = flag(CONFIG, "cds-ca-file", Value("FILE"), "STUNNER_CDS_CA_FILE", "",
+        "PEM file with further root certificates to check a discovery service against; read anew for every connection");
     DRY_RUN = short('d', flag(CONFIG, "dry-run", Switch, "STUNNER_DRY_RUN", "",
         "Load and apply configs without opening any socket"));
 

@@ -30,6 +30,8 @@ pub struct Options {
     /// Name of the node this pod runs on (`STUNNER_NODENAME`).
     pub node: Option<String>,
     pub config_cache: Option<PathBuf>,
+    pub cds_token_file: Option<PathBuf>,
+    pub cds_ca_file: Option<PathBuf>,
     pub dry_run: bool,
     /// 0 means as many as CPUs are granted.
     pub udp_thread_num: u32,
@@ -117,6 +119,8 @@ impl Options {
             }),
             node: given.variable("STUNNER_NODENAME"),
             config_cache: given.text(&flags::CONFIG_CACHE).map(PathBuf::from),
+            cds_token_file: given.text(&flags::CDS_TOKEN_FILE).map(PathBuf::from),
+            cds_ca_file: given.text(&flags::CDS_CA_FILE).map(PathBuf::from),
             dry_run: given.switch(&flags::DRY_RUN)?,
             udp_thread_num: given
                 .value(&flags::UDP_THREAD_NUM, values::count)?
@@ -180,6 +184,8 @@ impl Options {
     pub fn cds_options(&self) -> stunner_cds::Options {
         stunner_cds::Options {
             cache_dir: self.config_cache.clone(),
+            token_file: self.cds_token_file.clone(),
+            ca_file: self.cds_ca_file.clone(),
             ..stunner_cds::Options::default()
         }
     }

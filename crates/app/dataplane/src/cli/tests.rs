@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use stunner_flags::Takes;
@@ -50,6 +51,8 @@ fn without_flags_everything_has_its_default() {
         id: "ns/gw".into(),
         node: None,
         config_cache: None,
+        cds_token_file: None,
+        cds_ca_file: None,
         dry_run: false,
         udp_thread_num: 0,
         relay_port_range: None,
@@ -87,7 +90,15 @@ fn the_command_line_of_the_operators_deployment_is_read() {
             "STUNNER_NODENAME=node-a",
             "STUNNER_ADDR=10.244.1.7",
             "STUNNER_PORT=tcp://10.96.0.20:3478",
+            "STUNNER_CDS_TOKEN_FILE=/var/run/secrets/stunner.l7mp.io/token",
+            "STUNNER_CDS_CA_FILE=/var/run/secrets/stunner.l7mp.io/ca.crt",
         ],
+    );
+    let cds = options.cds_options();
+    let file = |name| Some(Path::new("/var/run/secrets/stunner.l7mp.io").join(name));
+    assert_eq!(
+        (cds.token_file, cds.ca_file),
+        (file("token"), file("ca.crt"))
     );
     assert!(options.watch);
     assert_eq!(options.udp_thread_num, 16);
