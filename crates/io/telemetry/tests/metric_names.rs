@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use stunner_config::admission::DenyReason;
-use stunner_telemetry::metrics::{Family, Kind, names, reference};
+use stunner_telemetry::metrics::{
+    Family, Kind, names, operator_names, operator_reference, reference,
+};
 use stunner_turn::server::{AuthFailure, DropReason, Stats};
 
 fn families() -> impl Iterator<Item = &'static Family> {
     names::ALL
         .iter()
+        .chain(operator_names::ALL)
         .flat_map(|section| section.families.iter().copied())
 }
 
@@ -72,16 +75,21 @@ fn every_reason_that_the_server_counts_is_explained() {
 }
 
 #[test]
-fn the_reference_page_is_in_step() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference/metrics.md");
-    let page = reference();
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder of the page");
-        std::fs::write(&path, &page).expect("the page can be written");
+fn the_reference_pages_are_in_step() {
+    for (name, page) in [
+        ("metrics.md", reference()),
+        ("operator-metrics.md", operator_reference()),
+    ] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference");
+        let path = folder.join(name);
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::create_dir_all(&folder).expect("the folder of the page");
+            std::fs::write(&path, &page).expect("the page can be written");
+        }
+        let stored = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            stored == page,
+            "docs/reference/{name} is behind the table of names\n  hint: UPDATE=1 cargo test -p stunner-telemetry"
+        );
     }
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        stored == page,
-        "docs/reference/metrics.md is behind the table of names\n  hint: UPDATE=1 cargo test -p stunner-telemetry"
-    );
 }

@@ -20,6 +20,12 @@ pub const KNOWN_SCOPES: &[&str] = &[
     "config-file-client",
     "cds-fwd",
     "turn",
+    "operator",
+    "watch",
+    "writer",
+    "lease",
+    "cds-server",
+    "http",
 ];
 
 /// The scope of events that do not name one, by module path; the first prefix that fits wins.
@@ -31,6 +37,8 @@ const SCOPE_BY_MODULE: &[(&str, &str)] = &[
     ("stunner_config", "stunner"),
     ("stunner_telemetry", "metrics"),
     ("stunner_dataplane", "stunner"),
+    ("stunner_operator", "operator"),
+    ("stunner_http", "http"),
     ("stunnerd", "stunnerd"),
 ];
 

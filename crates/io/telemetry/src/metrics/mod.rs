@@ -9,6 +9,8 @@ mod exposition;
 mod family;
 mod handles;
 pub mod names;
+mod operator;
+pub mod operator_names;
 mod process;
 mod reference;
 mod registry;
@@ -21,7 +23,8 @@ pub use handles::{
     Counter, Gauge, Histogram, LabelledCounter, LabelledGauge, LocalCounter, LocalGauge,
     LocalHistogram,
 };
-pub use reference::reference;
+pub use operator::{Operation, Operator, WriteScope, mark_active};
+pub use reference::{operator_reference, reference};
 pub use registry::Registry;
 pub use stunnerd::{ShardMetrics, Stunnerd};
 pub use traffic::{ClusterCells, ClusterIndex, ListenerCells, ListenerIndex, Totals};

@@ -1,11 +1,21 @@
 use std::fmt::Write;
 
-use super::{Family, Kind, Label, names};
+use super::names::Section;
+use super::{Family, Kind, Label, names, operator_names};
 
-/// The reference page of all metrics, in Markdown, from the one table of names.
+/// The reference page of the dataplane's metrics, in Markdown, from the one table of names.
 pub fn reference() -> String {
-    let mut page = String::from(INTRODUCTION);
-    for section in names::ALL {
+    page(INTRODUCTION, names::ALL)
+}
+
+/// The reference page of the operator's metrics.
+pub fn operator_reference() -> String {
+    page(OPERATOR_INTRODUCTION, operator_names::ALL)
+}
+
+fn page(introduction: &str, sections: &[Section]) -> String {
+    let mut page = String::from(introduction);
+    for section in sections {
         let _ = writeln!(page, "\n## {}\n", section.title);
         let _ = writeln!(
             page,
@@ -83,4 +93,13 @@ known, starts at 0, and stays for the life of the process. Counters never go dow
 
 All `stunner_*` series also carry `otel_scope_name=\"stunner\"`, `otel_scope_schema_url=\"\"` and
 `otel_scope_version=\"\"`, so that dashboards made for the original system select them unchanged.
+";
+
+const OPERATOR_INTRODUCTION: &str = "\
+# Metrics of the operator
+
+<!-- Generated from crates/io/telemetry/src/metrics/operator_names.rs: `UPDATE=1 cargo test -p stunner-telemetry`. -->
+
+`stunner-gateway-operator` serves these in the Prometheus text format 0.0.4 at `--metrics-bind-address`
+(`:8080`, path `/metrics`), together with the `process_*` series that [stunnerd](metrics.md#process) has too.
 ";
