@@ -133,10 +133,8 @@ impl<'a> Reader<'a> {
     }
 
     fn report(&mut self, key: &str, value: &Value<'_>, what: &str) {
-        self.problems.push(format!(
-            "Annotation {key} of {} {what}.",
-            value.source
-        ));
+        self.problems
+            .push(format!("Annotation {key} of {} {what}.", value.source));
     }
 
     fn flag(&mut self, key: &str) -> bool {

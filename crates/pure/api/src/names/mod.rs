@@ -51,6 +51,11 @@ pub const OPERATOR_IMAGE: &str =
 pub const DATAPLANE_CONTAINER: &str = "stunner-daemon";
 pub const DATAPLANE_COMMAND: &[&str] = &["stunnerd"];
 pub const DATAPLANE_ARGS: &[&str] = &["-w", "--udp-thread-num=16"];
+/// Volume where a dataplane keeps its last configuration, for the case that its container is restarted.
+pub const CONFIG_CACHE_VOLUME: &str = "config-cache";
+pub const CONFIG_CACHE_PATH: &str = "/var/cache/stunner";
+/// User and group that dataplanes run as unless their Dataplane says otherwise.
+pub const DATAPLANE_USER: i64 = 65532;
 /// Seconds that a dataplane pod gets when its Dataplane does not say.
 pub const DATAPLANE_GRACE_PERIOD_SECONDS: i64 = 30;
 
