@@ -12,6 +12,7 @@
 
 pub mod crd;
 pub mod gateway;
+pub mod install;
 mod lenient;
 pub mod names;
 mod namespaced_name;

@@ -22,6 +22,36 @@ fn reference_of_our_kinds_is_up_to_date() {
     check("docs/reference/api.md", &stunner_api::crd::reference());
 }
 
+#[test]
+fn install_manifests_are_up_to_date() {
+    for manifest in stunner_api::install::manifests() {
+        let mut text = NOTICE.to_owned();
+        for line in manifest.comment.lines() {
+            text.push_str(&format!("# {line}\n"));
+        }
+        for document in &manifest.documents {
+            text.push_str("---\n");
+            text.push_str(&with_reasons(&yaml(&document.object), &document.rules));
+        }
+        check(&format!("deploy/manifests/{}", manifest.path), &text);
+    }
+}
+
+/// Puts above each rule of a role why it is there.
+fn with_reasons(role: &str, reasons: &[&str]) -> String {
+    let mut reasons = reasons.iter();
+    let mut text = String::new();
+    for line in role.lines() {
+        if line == "- apiGroups:" {
+            text.push_str(&format!("# {}\n", reasons.next().unwrap()));
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    assert_eq!(reasons.next(), None, "a reason without its rule");
+    text
+}
+
 fn yaml(object: &impl Serialize) -> String {
     let mut value = serde_json::to_value(object).unwrap();
     whole_numbers(&mut value);

@@ -140,7 +140,7 @@ pub(crate) fn addresses_and_prefixes(schema: &mut schemars::Schema) {
     if let Some(Value::Object(items)) = schema.get_mut("items") {
         items.insert(
             "anyOf".to_owned(),
-            json!([{"format": "ipv4"}, {"format": "ipv6"}, {"format": "cidr"}]),
+            json!([{"format": "cidr"}, {"format": "ipv4"}, {"format": "ipv6"}]),
         );
         items.insert(
             "description".to_owned(),

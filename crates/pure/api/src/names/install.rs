@@ -15,3 +15,6 @@ pub const SECRETS_ROLE_BINDING: &str = "stunner-gateway-operator-secrets-rolebin
 /// Read-only rights on cluster-scoped objects for an operator that serves some namespaces only.
 pub const CLUSTER_READER_ROLE: &str = "stunner-gateway-operator-cluster-reader-role";
 pub const CLUSTER_READER_ROLE_BINDING: &str = "stunner-gateway-operator-cluster-reader-rolebinding";
+/// Rights on cluster-scoped objects that such an operator can do without.
+pub const OPTIONAL_ROLE: &str = "stunner-gateway-operator-optional-role";
+pub const OPTIONAL_ROLE_BINDING: &str = "stunner-gateway-operator-optional-rolebinding";
