@@ -6,9 +6,10 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use stunner_api::NamespacedName;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use stunner_api::gateway::{Gateway, GatewayClass, L4Route, ReferenceGrant};
 use stunner_api::v1::{Dataplane, GatewayConfig, StaticService, UdpRoute};
+use stunner_api::{NamespacedName, names};
 
 /// The kinds of route that can attach to a Gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +20,33 @@ pub enum RouteKind {
     OfficialUdp,
     /// `gateway.networking.k8s.io` TCPRoute.
     OfficialTcp,
+}
+
+/// Names a route of any kind.
+pub(crate) type RouteId = (RouteKind, NamespacedName);
+
+impl RouteKind {
+    pub const ALL: [RouteKind; 3] = [
+        RouteKind::Udp,
+        RouteKind::OfficialUdp,
+        RouteKind::OfficialTcp,
+    ];
+
+    /// The API group.
+    pub fn group(self) -> &'static str {
+        match self {
+            RouteKind::Udp => names::GROUP,
+            RouteKind::OfficialUdp | RouteKind::OfficialTcp => names::GATEWAY_GROUP,
+        }
+    }
+
+    /// The kind as Kubernetes spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RouteKind::Udp | RouteKind::OfficialUdp => names::UDP_ROUTE_KIND,
+            RouteKind::OfficialTcp => names::TCP_ROUTE_KIND,
+        }
+    }
 }
 
 /// A part of the world that is translated by itself.
@@ -53,8 +81,7 @@ pub enum ObjectKind {
 impl fmt::Display for ObjectKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ObjectKind::Route(RouteKind::Udp | RouteKind::OfficialUdp) => f.write_str("UDPRoute"),
-            ObjectKind::Route(RouteKind::OfficialTcp) => f.write_str("TCPRoute"),
+            ObjectKind::Route(kind) => f.write_str(kind.as_str()),
             other => write!(f, "{other:?}"),
         }
     }
@@ -65,6 +92,15 @@ impl fmt::Display for ObjectKind {
 pub struct ObjectKey {
     pub kind: ObjectKind,
     pub name: NamespacedName,
+}
+
+impl ObjectKey {
+    pub fn new(kind: ObjectKind, namespace: &str, name: &str) -> Self {
+        ObjectKey {
+            kind,
+            name: NamespacedName::new(namespace, name),
+        }
+    }
 }
 
 /// An object of the world, shared with whoever cached it.
@@ -89,4 +125,58 @@ pub enum Object {
     Deployment(Arc<Deployment>),
     DaemonSet(Arc<DaemonSet>),
     ConfigMap(Arc<ConfigMap>),
+}
+
+impl Object {
+    pub fn kind(&self) -> ObjectKind {
+        match self {
+            Object::GatewayClass(_) => ObjectKind::GatewayClass,
+            Object::GatewayConfig(_) => ObjectKind::GatewayConfig,
+            Object::Gateway(_) => ObjectKind::Gateway,
+            Object::UdpRoute(_) => ObjectKind::Route(RouteKind::Udp),
+            Object::OfficialUdpRoute(_) => ObjectKind::Route(RouteKind::OfficialUdp),
+            Object::OfficialTcpRoute(_) => ObjectKind::Route(RouteKind::OfficialTcp),
+            Object::StaticService(_) => ObjectKind::StaticService,
+            Object::Dataplane(_) => ObjectKind::Dataplane,
+            Object::ReferenceGrant(_) => ObjectKind::ReferenceGrant,
+            Object::Secret(_) => ObjectKind::Secret,
+            Object::Service(_) => ObjectKind::Service,
+            Object::EndpointSlice(_) => ObjectKind::EndpointSlice,
+            Object::Endpoints(_) => ObjectKind::Endpoints,
+            Object::Namespace(_) => ObjectKind::Namespace,
+            Object::Node(_) => ObjectKind::Node,
+            Object::Deployment(_) => ObjectKind::Deployment,
+            Object::DaemonSet(_) => ObjectKind::DaemonSet,
+            Object::ConfigMap(_) => ObjectKind::ConfigMap,
+        }
+    }
+
+    pub fn metadata(&self) -> &ObjectMeta {
+        match self {
+            Object::GatewayClass(object) => &object.metadata,
+            Object::GatewayConfig(object) => &object.metadata,
+            Object::Gateway(object) => &object.metadata,
+            Object::UdpRoute(object) => &object.metadata,
+            Object::OfficialUdpRoute(object) | Object::OfficialTcpRoute(object) => &object.metadata,
+            Object::StaticService(object) => &object.metadata,
+            Object::Dataplane(object) => &object.metadata,
+            Object::ReferenceGrant(object) => &object.metadata,
+            Object::Secret(object) => &object.metadata,
+            Object::Service(object) => &object.metadata,
+            Object::EndpointSlice(object) => &object.metadata,
+            Object::Endpoints(object) => &object.metadata,
+            Object::Namespace(object) => &object.metadata,
+            Object::Node(object) => &object.metadata,
+            Object::Deployment(object) => &object.metadata,
+            Object::DaemonSet(object) => &object.metadata,
+            Object::ConfigMap(object) => &object.metadata,
+        }
+    }
+
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey {
+            kind: self.kind(),
+            name: NamespacedName::of(self.metadata()),
+        }
+    }
 }

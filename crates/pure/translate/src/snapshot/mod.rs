@@ -1,4 +1,18 @@
 //! The world as plain values, with the indexes that tell what depends on what.
+//!
+//! Every change goes through [`Snapshot::apply`] and [`Snapshot::remove`], which answer with the units whose
+//! translation may differ now: no unit is missing, and the cost follows the number of dependents, not the size of the
+//! world. A change that translation cannot see, such as a heartbeat or a status that we wrote ourselves, touches none.
+
+mod apply;
+mod dirty;
+mod index;
+mod read;
+mod relevance;
+mod trim;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,9 +24,11 @@ use stunner_api::NamespacedName;
 use stunner_api::gateway::{Gateway, GatewayClass, L4Route, ReferenceGrant};
 use stunner_api::v1::{Dataplane, GatewayConfig, StaticService, UdpRoute};
 
-use crate::key::{ObjectKey, Unit};
+use crate::key::Unit;
 use crate::last_good::LastGood;
 use crate::plan::WorkloadKind;
+
+pub(crate) use read::{RouteView, parent_gateway};
 
 /// The units that a change touches.
 pub type Dirty = BTreeSet<Unit>;
@@ -51,4 +67,5 @@ pub struct Snapshot {
     pub(crate) last_good: BTreeMap<NamespacedName, Arc<LastGood>>,
     /// By Gateway and kind of object.
     pub(crate) write_failures: BTreeMap<(NamespacedName, WorkloadKind), WriteFailure>,
+    index: index::Index,
 }
