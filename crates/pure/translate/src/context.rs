@@ -6,6 +6,7 @@ use stunner_api::v1::DataplaneSpec;
 use stunner_config::Protocol;
 
 use crate::last_good::{Certificate, EffectiveConfig};
+use crate::listener::RouteKinds;
 use crate::options::ServiceOptions;
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
@@ -39,7 +40,21 @@ pub(crate) struct ListenerPlan {
     pub(crate) certificate: Option<Certificate>,
     pub(crate) problem: Option<ListenerProblem>,
     /// The certificate is the last good one, and why.
-    pub(crate) stale_certificate: Option<String>,
+    pub(crate) stale_certificate: Option<StaleCertificate>,
+    /// What clients are told instead of the public address: the certificate has to match it. It belongs into the
+    /// configuration only; the status names what DNS is to point at.
+    pub(crate) hostname: Option<String>,
+    pub(crate) route_kinds: RouteKinds,
+    /// Sentences about the certificate in use.
+    pub(crate) notices: Vec<String>,
+}
+
+/// Why the last good certificate is used; the text is a sentence for the status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StaleCertificate {
+    pub(crate) why: String,
+    /// A reference that ReferenceGrants do not permit.
+    pub(crate) not_permitted: bool,
 }
 
 /// Why a listener is left out of the configuration and of the Service.

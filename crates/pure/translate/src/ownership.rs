@@ -1,8 +1,8 @@
 //! Whose a Gateway is.
 
+use stunner_api::NamespacedName;
 use stunner_api::gateway::{Gateway, GatewayClass};
 use stunner_api::names::label;
-use stunner_api::NamespacedName;
 
 use crate::last_good::LastGood;
 use crate::settings::Settings;
@@ -57,9 +57,12 @@ fn has_our_service(snapshot: &Snapshot, gateway: &Gateway) -> bool {
         return false;
     };
     snapshot.services.get(&name).is_some_and(|service| {
-        let labelled = service.metadata.labels.iter().flatten().any(|(key, value)| {
-            key == label::OWNED_BY && value == label::OWNED_BY_VALUE
-        });
+        let labelled = service
+            .metadata
+            .labels
+            .iter()
+            .flatten()
+            .any(|(key, value)| key == label::OWNED_BY && value == label::OWNED_BY_VALUE);
         let owners = service.metadata.owner_references.iter().flatten();
         labelled && owners.into_iter().any(|owner| owner.uid == uid)
     })

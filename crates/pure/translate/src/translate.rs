@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::class::class_plan;
 use crate::gateway::gateway_plan;
-use crate::key::{RouteKind, Unit};
+use crate::key::Unit;
 use crate::plan::Plan;
 use crate::route::route_plan;
 use crate::settings::Settings;
@@ -12,7 +12,7 @@ use crate::snapshot::Snapshot;
 
 /// The plan for everything in the snapshot.
 pub fn translate(snapshot: &Snapshot, settings: &Settings) -> Plan {
-    translate_units(snapshot, settings, &units(snapshot))
+    translate_units(snapshot, settings, &snapshot.units())
 }
 
 /// The plan for some units. One that is missing from the plan does not exist, or is none of ours.
@@ -38,25 +38,4 @@ pub fn translate_units(snapshot: &Snapshot, settings: &Settings, units: &BTreeSe
         }
     }
     plan
-}
-
-fn units(snapshot: &Snapshot) -> BTreeSet<Unit> {
-    let routes = |kind, names: Vec<_>| {
-        names
-            .into_iter()
-            .map(move |name: &stunner_api::NamespacedName| Unit::Route(kind, name.clone()))
-    };
-    let classes = snapshot.classes.keys().cloned().map(Unit::Class);
-    classes
-        .chain(snapshot.gateways.keys().cloned().map(Unit::Gateway))
-        .chain(routes(RouteKind::Udp, snapshot.udp_routes.keys().collect()))
-        .chain(routes(
-            RouteKind::OfficialUdp,
-            snapshot.official_udp_routes.keys().collect(),
-        ))
-        .chain(routes(
-            RouteKind::OfficialTcp,
-            snapshot.official_tcp_routes.keys().collect(),
-        ))
-        .collect()
 }
