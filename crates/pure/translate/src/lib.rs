@@ -23,6 +23,8 @@ mod class;
 mod condition;
 mod context;
 mod farewell;
+#[cfg(test)]
+mod fixture;
 mod gateway;
 mod grants;
 mod inputs;
