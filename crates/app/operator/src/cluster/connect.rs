@@ -1,0 +1,92 @@
+//! Making a client.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+
+/// Longer than any watch: the server ends those before. What stays silent for longer is a dead connection.
+const READ_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("cannot use the kubeconfig file `{}`", path.display())]
+    File {
+        path: PathBuf,
+        source: Box<KubeconfigError>,
+    },
+    #[error("there is no cluster to work for: no kubeconfig, and this is not a pod")]
+    NoCluster {
+        kubeconfig: Box<KubeconfigError>,
+        source: Box<InClusterError>,
+    },
+    #[error("cannot use the kubeconfig")]
+    Kubeconfig(#[source] Box<KubeconfigError>),
+    #[error("cannot make a client for the API server")]
+    Client(#[source] Box<kube::Error>),
+}
+
+impl ConnectError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::File { .. } | Self::Kubeconfig(_) => {
+                "`kubectl --kubeconfig FILE version` shows whether the file works"
+            }
+            Self::NoCluster { .. } => {
+                "give a kubeconfig by --kubeconfig or KUBECONFIG, or run in a pod with a ServiceAccount"
+            }
+            Self::Client(_) => "check the certificates and keys that the kubeconfig names",
+        }
+    }
+}
+
+/// A client by the given kubeconfig file, else by `KUBECONFIG` or the file in the home folder, else by the pod's
+/// ServiceAccount. Nothing is sent yet.
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
+    // Several libraries of this program bring TLS; the provider is named, so that none has to guess.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut config = config(kubeconfig).await?;
+    config.read_timeout = Some(READ_TIMEOUT);
+    config.reset_reader_on_write = true;
+    tracing::info!(
+        scope = "operator",
+        "working for the API server at {}",
+        config.cluster_url
+    );
+    Client::try_from(config).map_err(|error| ConnectError::Client(Box::new(error)))
+}
+
+async fn config(path: Option<&Path>) -> Result<Config, ConnectError> {
+    let options = KubeConfigOptions::default();
+    if let Some(path) = path {
+        let refused = |source| ConnectError::File {
+            path: path.to_owned(),
+            source: Box::new(source),
+        };
+        let kubeconfig = Kubeconfig::read_from(path).map_err(refused)?;
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        return config.map_err(refused);
+    }
+    match Config::from_kubeconfig(&options).await {
+        Ok(config) => Ok(config),
+        // A file that is there and broken is what the user meant; one that is missing is not.
+        Err(kubeconfig) if is_missing(&kubeconfig) => {
+            Config::incluster().map_err(|error| ConnectError::NoCluster {
+                kubeconfig: Box::new(kubeconfig),
+                source: Box::new(error),
+            })
+        }
+        Err(error) => Err(ConnectError::Kubeconfig(Box::new(error))),
+    }
+}
+
+fn is_missing(error: &KubeconfigError) -> bool {
+    match error {
+        KubeconfigError::FindPath => true,
+        KubeconfigError::ReadConfig(error, _) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
+}

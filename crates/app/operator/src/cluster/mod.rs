@@ -1,0 +1,9 @@
+//! The way to the API server: who we are, where it is, and what its refusals mean.
+
+mod connect;
+mod namespace;
+mod refusal;
+
+pub use connect::{ConnectError, connect};
+pub use namespace::operator_namespace;
+pub use refusal::Refusal;

@@ -1,0 +1,87 @@
+//! What the cluster serves: CRDs come, go and change versions while we run.
+
+mod query;
+mod served;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::runtime::watcher;
+use kube::{Api, Client};
+use tokio::sync::{Notify, watch};
+
+pub use served::Served;
+
+/// How often to look when nothing says that something changed.
+const POLL: Duration = Duration::from_secs(10);
+/// A CRD is served a moment after it was stored.
+const SETTLE: Duration = Duration::from_millis(500);
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Follows what is served. The receiver has `None` until the API server has answered once.
+pub fn follow(client: Client) -> watch::Receiver<Option<Served>> {
+    let (sender, receiver) = watch::channel(None);
+    tokio::spawn(async move {
+        let changed = Arc::new(Notify::new());
+        let crds = tokio::spawn(watch_crds(client.clone(), Arc::clone(&changed)));
+        tokio::select! {
+            () = look(client, &changed, &sender) => {}
+            () = sender.closed() => {}
+        }
+        crds.abort();
+    });
+    receiver
+}
+
+async fn look(client: Client, changed: &Notify, sender: &watch::Sender<Option<Served>>) {
+    let mut told = false;
+    loop {
+        match query::served(&client).await {
+            Ok(served) => {
+                told = false;
+                sender.send_if_modified(|current| {
+                    let is_new = current.as_ref() != Some(&served);
+                    if is_new {
+                        tracing::info!(scope = "operator", "the cluster serves {served}");
+                        *current = Some(served);
+                    }
+                    is_new
+                });
+                let _ = tokio::time::timeout(POLL, changed.notified()).await;
+                tokio::time::sleep(SETTLE).await;
+            }
+            Err(refusal) => {
+                if !std::mem::replace(&mut told, true) {
+                    tracing::warn!(
+                        scope = "operator",
+                        "cannot ask the API server what it serves: {refusal}; trying again"
+                    );
+                }
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+}
+
+/// Speeds things up; where it is not permitted, polling finds the same.
+async fn watch_crds(client: Client, changed: Arc<Notify>) {
+    let crds: Api<CustomResourceDefinition> = Api::all(client);
+    let mut stream = std::pin::pin!(watcher::metadata_watcher(crds, watcher::Config::default()));
+    while let Some(event) = stream.next().await {
+        match event {
+            Ok(watcher::Event::Apply(_) | watcher::Event::Delete(_) | watcher::Event::InitDone) => {
+                changed.notify_one();
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!(
+                    scope = "watch",
+                    "cannot watch CustomResourceDefinitions: {error}"
+                );
+                tokio::time::sleep(POLL).await;
+            }
+        }
+    }
+}
