@@ -57,6 +57,8 @@ fn every_recorded_object_is_readable() {
             let Ok(text) = fs::read_to_string(case.as_ref().unwrap().path().join(file)) else {
                 continue;
             };
+            // Recordings have words in place of what differs from run to run.
+            let text = text.replace("<time>", "2026-01-01T00:00:00Z");
             for object in objects(&text) {
                 if read(&object)
                     .unwrap_or_else(|error| panic!("{error}: {object:#}"))
