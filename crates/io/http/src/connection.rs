@@ -1,11 +1,15 @@
 //! One connection, from its acceptance to its end.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::ConnectInfo;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use socket2::{SockRef, TcpKeepalive};
@@ -27,11 +31,16 @@ pub(crate) struct Handler {
 impl Handler {
     /// Serves until the client is done, or until `stop` and the end of the request under way. What goes wrong on one
     /// connection is that client's matter.
-    pub(crate) async fn serve(&self, stream: TcpStream, stop: impl Future<Output = ()>) {
+    pub(crate) async fn serve(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        stop: impl Future<Output = ()>,
+    ) {
         watch_over(&stream);
         let stream = Patient::new(stream, self.limits.write_timeout);
         let Some(acceptor) = &self.acceptor else {
-            return self.exchange(stream, stop).await;
+            return self.exchange(stream, peer, stop).await;
         };
         let mut stop = pin!(stop);
         let handshake = tokio::time::timeout(self.limits.head_timeout, acceptor.accept(stream));
@@ -40,21 +49,26 @@ impl Handler {
             shaken = handshake => shaken,
         };
         if let Ok(Ok(stream)) = shaken {
-            self.exchange(stream, stop).await;
+            self.exchange(stream, peer, stop).await;
         }
     }
 
     async fn exchange(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        peer: SocketAddr,
         stop: impl Future<Output = ()>,
     ) {
         let router = TowerToHyperService::new(self.router.clone());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            router.call(request)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_timeout)
             .title_case_headers(self.title_case_headers)
-            .serve_connection(TokioIo::new(stream), router)
+            .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
         let (mut connection, mut stop) = (pin!(connection), pin!(stop));
         tokio::select! {

@@ -59,7 +59,8 @@ impl Bound {
         self.serve_with(router, Serving::default())
     }
 
-    /// Starts to serve. Must be called within a tokio runtime.
+    /// Starts to serve. Must be called within a tokio runtime. Handlers find the client's address in
+    /// [`ConnectInfo<SocketAddr>`](axum::extract::ConnectInfo).
     pub fn serve_with(self, router: Router, serving: Serving) -> io::Result<Running> {
         let acceptor = serving
             .certificate
@@ -138,10 +139,11 @@ async fn accept(listener: Arc<TcpListener>, handler: Handler, stopped: watch::Re
             accepted = listener.accept(), if !full => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 let handler = Arc::clone(&handler);
                 let stopped = stopped.clone();
-                connections.spawn(async move { handler.serve(stream, wait_for(stopped)).await });
+                connections
+                    .spawn(async move { handler.serve(stream, peer, wait_for(stopped)).await });
             }
             Err(error) => {
                 // Most likely out of file descriptors; trying again at once would spin.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::response::Response;
 use axum::routing::get;
 use futures_util::{StreamExt, stream};
@@ -22,6 +23,10 @@ fn router() -> Router {
     Router::new()
         .route("/live", get(async || "alive"))
         .route("/endless", get(async move || endless()))
+        .route(
+            "/who",
+            get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()),
+        )
         .route("/large", get(async || vec![b'x'; 16 << 20]))
 }
 
@@ -243,4 +248,14 @@ async fn header_names_are_capitalised_on_request() {
             .await
             .contains("\r\nContent-Length: 5\r\n")
     );
+}
+
+#[tokio::test]
+async fn handlers_know_who_asks() {
+    let (_server, address) = start();
+    let mut stream = ask(address, "/who").await;
+    let mut answer = String::new();
+    let own = stream.local_addr().expect("an address");
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    assert!(answer.ends_with(&own.to_string()), "{answer}");
 }

@@ -1,6 +1,7 @@
 //! One watch, from the upgrade of its connection to its end.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
@@ -36,6 +37,7 @@ pub(super) enum Phase {
 
 /// Someone who watches.
 pub(super) struct Client {
+    pub(super) peer: Option<SocketAddr>,
     pub(super) store: ConfigStore,
     pub(super) scope: Scope,
     pub(super) node: Option<String>,
@@ -78,23 +80,25 @@ impl Client {
             WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits))
                 .await;
         let Client {
+            peer,
             store,
             scope,
             node,
             mut phases,
         } = self;
+        let who = peer.map_or_else(|| "a client".to_owned(), |peer| peer.to_string());
         let end = {
             let mut subscription = Subscription::new(store.clone(), scope.clone(), node);
-            tracing::debug!(scope = SCOPE, "a client watches {scope}");
+            tracing::debug!(scope = SCOPE, "{who} watches {scope}");
             converse(&mut socket, &mut subscription, &mut phases, &store).await
         };
         match end {
-            End::Left => tracing::debug!(scope = SCOPE, "a client of {scope} left"),
+            End::Left => tracing::debug!(scope = SCOPE, "{who} no longer watches {scope}"),
             End::Stuck | End::Overrun => {
                 store.count_cut();
                 tracing::warn!(
                     scope = SCOPE,
-                    "a client of {scope} takes nothing that is sent to it, and is cut off"
+                    "{who} watches {scope} and takes nothing that is sent to it: it is cut off"
                 );
             }
             End::Closing => say_goodbye(socket).await,

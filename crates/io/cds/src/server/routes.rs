@@ -1,12 +1,13 @@
 //! The paths of the service.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{Method, Request, StatusCode};
 use axum::response::Response;
 use axum::routing::any;
@@ -150,7 +151,9 @@ impl Context {
                 why,
             )));
         };
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         let client = Client {
+            peer: peer.map(|ConnectInfo(peer)| *peer),
             store: self.store.clone(),
             scope,
             node,

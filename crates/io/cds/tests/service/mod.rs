@@ -85,6 +85,11 @@ pub async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, lines: 
         .write_all(request.as_bytes())
         .await
         .expect("the request goes out");
+    read_answer(stream, lines[0].starts_with("HEAD")).await
+}
+
+/// Reads one answer; that to HEAD has no body whatever its head says.
+pub async fn read_answer<S: AsyncRead + Unpin>(stream: &mut S, without_body: bool) -> Answer {
     let head = async {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -106,7 +111,7 @@ pub async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, lines: 
         headers,
         body: String::new(),
     };
-    let length = match lines[0].starts_with("HEAD") {
+    let length = match without_body {
         true => 0,
         false => answer
             .header("content-length")
@@ -165,6 +170,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Watcher<S> {
         lines.extend(headers);
         let answer = exchange(&mut stream, &lines).await;
         Watcher { stream, answer }
+    }
+
+    /// For a request that was sent already.
+    pub async fn answered(mut stream: S) -> Watcher<S> {
+        let answer = read_answer(&mut stream, false).await;
+        Watcher { stream, answer }
+    }
+
+    /// Everything until the end of the connection.
+    pub async fn rest(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        tokio::time::timeout(PATIENCE, self.stream.read_to_end(&mut bytes))
+            .await
+            .expect("an end in time")
+            .expect("an end");
+        bytes
     }
 
     /// The next frame, or `None` at the end of the connection.
