@@ -84,7 +84,8 @@ macro_rules! discovered_object {
 
         impl kube::core::Resource for $name {
             type DynamicType = kube::core::ApiResource;
-            type Scope = kube::core::NamespaceResourceScope;
+            // Of the scopes, `Api::namespaced_with` takes only this one.
+            type Scope = kube::core::DynamicResourceScope;
 
             fn kind(resource: &kube::core::ApiResource) -> std::borrow::Cow<'_, str> {
                 resource.kind.as_str().into()
