@@ -1,0 +1,173 @@
+//! Last good inputs of Gateways, kept as Secrets in the operator's own namespace.
+//!
+//! They hold credentials and keys of their Gateways, so they live where the operator has a Role of its own and nobody
+//! else has business, and in no place where users of a Gateway's namespace look.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use sha2::{Digest, Sha256};
+use stunner_api::NamespacedName;
+use stunner_api::names::{FIELD_MANAGER, annotation, label, last_good as names};
+use stunner_translate::LastGood;
+
+use super::error::{WriteError, bounded};
+
+/// Why the Secrets could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the Secrets with last good inputs in namespace `{namespace}` cannot be read: {why}")]
+pub struct LastGoodError {
+    namespace: String,
+    why: String,
+}
+
+/// The Secrets with last good inputs, and what is in them.
+pub struct LastGoodSecrets {
+    client: Client,
+    namespace: String,
+    stored: Mutex<HashMap<NamespacedName, Arc<LastGood>>>,
+    has_warned: AtomicBool,
+}
+
+impl std::fmt::Debug for LastGoodSecrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LastGoodSecrets")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LastGoodSecrets {
+    /// `namespace` is the operator's own.
+    pub fn new(client: Client, namespace: impl Into<String>) -> Self {
+        LastGoodSecrets {
+            client,
+            namespace: namespace.into(),
+            stored: Mutex::default(),
+            has_warned: AtomicBool::new(false),
+        }
+    }
+
+    /// All that is stored, by Gateway. What cannot be understood is left out.
+    pub async fn load(&self) -> Result<BTreeMap<NamespacedName, Arc<LastGood>>, LastGoodError> {
+        let selector = format!("{}={}", label::LAST_GOOD, label::LAST_GOOD_VALUE);
+        let params = ListParams::default().labels(&selector);
+        let secrets = bounded(self.api().list(&params)).await;
+        let secrets = secrets.map_err(|error| LastGoodError {
+            namespace: self.namespace.clone(),
+            why: error.to_string(),
+        })?;
+        let loaded: BTreeMap<_, _> = secrets.iter().filter_map(read).collect();
+        *self.lock() = loaded.clone().into_iter().collect();
+        Ok(loaded)
+    }
+
+    /// What is stored for a Gateway, as far as is known.
+    pub(super) fn stored(&self, gateway: &NamespacedName) -> Option<Arc<LastGood>> {
+        self.lock().get(gateway).cloned()
+    }
+
+    pub(super) async fn store(
+        &self,
+        gateway: &NamespacedName,
+        last_good: &LastGood,
+    ) -> Result<(), WriteError> {
+        let secret = secret(&self.namespace, gateway, last_good)
+            .map_err(|error| WriteError::Refused(error.to_string()))?;
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let name = secret_name(gateway);
+        bounded(self.api().patch(&name, &params, &Patch::Apply(&secret)))
+            .await
+            .inspect_err(|error| self.warn(error))?;
+        let last_good = Arc::new(last_good.clone());
+        self.lock().insert(gateway.clone(), last_good);
+        Ok(())
+    }
+
+    pub(super) async fn delete(&self, gateway: &NamespacedName) -> Result<(), WriteError> {
+        let name = secret_name(gateway);
+        match bounded(self.api().delete(&name, &DeleteParams::default())).await {
+            Ok(_) | Err(WriteError::NotFound) => {
+                self.lock().remove(gateway);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn warn(&self, error: &WriteError) {
+        if error.is_refusal() && !self.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                namespace = self.namespace,
+                %error,
+                "the last good inputs of Gateways cannot be stored, so a Gateway whose Secret or GatewayConfig is gone \
+                 will not survive a restart of the operator; make sure that the namespace exists and that the operator \
+                 may create, patch and delete Secrets in it"
+            );
+        }
+    }
+
+    fn api(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<NamespacedName, Arc<LastGood>>> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Names of Gateways may be as long as names of Secrets, so a hash stands for them.
+fn secret_name(gateway: &NamespacedName) -> String {
+    let hash = Sha256::digest(gateway.to_string());
+    let hash: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}{hash}", names::SECRET_PREFIX)
+}
+
+fn secret(
+    namespace: &str,
+    gateway: &NamespacedName,
+    last_good: &LastGood,
+) -> Result<Secret, serde_json::Error> {
+    let entry = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let content = ByteString(serde_json::to_vec(last_good)?);
+    Ok(Secret {
+        metadata: ObjectMeta {
+            name: Some(secret_name(gateway)),
+            namespace: Some(namespace.to_owned()),
+            labels: Some(BTreeMap::from([entry(
+                label::LAST_GOOD,
+                label::LAST_GOOD_VALUE,
+            )])),
+            annotations: Some(BTreeMap::from([
+                entry(annotation::LAST_GOOD_GATEWAY, &gateway.to_string()),
+                entry(annotation::LAST_GOOD_GATEWAY_UID, &last_good.gateway_uid),
+            ])),
+            ..ObjectMeta::default()
+        },
+        data: Some(BTreeMap::from([(names::SECRET_KEY.to_owned(), content)])),
+        ..Secret::default()
+    })
+}
+
+fn read(secret: &Secret) -> Option<(NamespacedName, Arc<LastGood>)> {
+    let annotations = secret.metadata.annotations.as_ref()?;
+    let gateway: NamespacedName = annotations
+        .get(annotation::LAST_GOOD_GATEWAY)?
+        .parse()
+        .ok()?;
+    let content = secret.data.as_ref()?.get(names::SECRET_KEY)?;
+    match serde_json::from_slice(&content.0) {
+        Ok(last_good) => Some((gateway, Arc::new(last_good))),
+        Err(_) => {
+            // Without the error, which may quote the content.
+            tracing::warn!(%gateway, "the last good inputs of a Gateway are not readable");
+            None
+        }
+    }
+}
