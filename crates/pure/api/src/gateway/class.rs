@@ -49,8 +49,8 @@ pub struct GatewayClassStatus {
 
 /// A Gateway API feature by name.
 ///
-/// Written as `{name: ...}`, which the standard channel has since 1.3. The experimental channel of
-/// 1.0 to 1.2 held bare strings, which are read too.
+/// Written as `{name: ...}`, as the standard channel has it. Early experimental channels, that of 1.0
+/// among them, have bare strings, which are read too; an API server with those refuses objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SupportedFeature {
     pub name: String,

@@ -98,16 +98,10 @@ pub const SERVED: &[Right] = &[
         verbs: WRITE_STATUS,
     },
     Right {
-        why: "What goes wrong, told at the object; a repeated Event is patched.",
+        why: "What goes wrong, told at the object.",
         group: "events.k8s.io",
         resources: &["events"],
-        verbs: &["create", "patch"],
-    },
-    Right {
-        why: "The same in the older API of Events.",
-        group: "",
-        resources: &["events"],
-        verbs: &["create", "patch"],
+        verbs: &["create"],
     },
 ];
 
@@ -184,11 +178,5 @@ pub const KEPT: &[Right] = &[
         group: "",
         resources: &["services"],
         verbs: &["get"],
-    },
-    Right {
-        why: "What goes wrong with leader election and with what is kept.",
-        group: "events.k8s.io",
-        resources: &["events"],
-        verbs: &["create", "patch"],
     },
 ];
