@@ -101,7 +101,10 @@ pub(crate) fn refusal(
     gateway_namespace: &str,
     listener: &Listener,
 ) -> Option<Refusal> {
-    let section = parent.section_name.as_deref().filter(|name| !name.is_empty());
+    let section = parent
+        .section_name
+        .as_deref()
+        .filter(|name| !name.is_empty());
     if section.is_some_and(|name| name != listener.name) {
         return Some(Refusal::OtherSection);
     }

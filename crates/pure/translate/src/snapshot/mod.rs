@@ -12,6 +12,8 @@ mod relevance;
 mod trim;
 
 #[cfg(test)]
+pub(crate) mod manifest;
+#[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
