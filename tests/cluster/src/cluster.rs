@@ -15,9 +15,12 @@ use crate::audit::{self, Mark, Write};
 use crate::binaries;
 use crate::crds::{self, GatewayApi};
 use crate::credentials;
-use crate::eventually::eventually;
+use crate::eventually::{eventually, eventually_within};
 use crate::objects::Objects;
 use crate::scratch::Scratch;
+
+/// Several clusters may start at once on a machine that also compiles.
+const START_PATIENCE: Duration = Duration::from_secs(90);
 
 /// Whose rights a client of the API server has; each is its own name in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +121,7 @@ impl Cluster {
         let client = self.client(User::Admin).await;
         let dir = self.scratch.path();
         let apiserver = Mutex::new(&mut self.apiserver);
-        eventually("kube-apiserver is ready", async || {
+        eventually_within(START_PATIENCE, "kube-apiserver is ready", async || {
             if let Some(status) = apiserver.lock().expect("lock").ended() {
                 panic!("kube-apiserver ended: {status}; see {}", dir.display());
             }

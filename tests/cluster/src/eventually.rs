@@ -8,13 +8,21 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Polls `check` until it returns `Ok`, and returns that. Panics with the last `Err`, which tells what was there instead.
-pub async fn eventually<T>(what: &str, mut check: impl AsyncFnMut() -> Result<T, String>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+pub async fn eventually<T>(what: &str, check: impl AsyncFnMut() -> Result<T, String>) -> T {
+    eventually_within(PATIENCE, what, check).await
+}
+
+pub async fn eventually_within<T>(
+    patience: Duration,
+    what: &str,
+    mut check: impl AsyncFnMut() -> Result<T, String>,
+) -> T {
+    let deadline = Instant::now() + patience;
     loop {
         match check().await {
             Ok(found) => return found,
             Err(observed) if Instant::now() > deadline => {
-                panic!("{what}: not within {PATIENCE:?}; last seen: {observed}")
+                panic!("{what}: not within {patience:?}; last seen: {observed}")
             }
             Err(_) => tokio::time::sleep(INTERVAL).await,
         }

@@ -28,7 +28,7 @@ pub use audit::{Mark, Write};
 pub use cluster::{Cluster, User};
 pub use crds::GatewayApi;
 pub use credentials::certificate;
-pub use eventually::{PATIENCE, eventually, stays};
+pub use eventually::{PATIENCE, eventually, eventually_within, stays};
 pub use interop_tests::need;
 pub use objects::{Objects, Refused};
 pub use operator::{Operator, OperatorOptions};
