@@ -3,6 +3,7 @@
 mod aioice;
 mod chromium;
 mod coturn_tools;
+mod discovery;
 mod go_stunnerd;
 mod go_turncat;
 mod openssl_handshakes;
