@@ -56,58 +56,33 @@ pub(crate) fn inputs(
     class: Option<&GatewayClass>,
     last_good: Option<&LastGood>,
 ) -> Result<Inputs, Unserved> {
-    let mut problems = Vec::new();
-    let mut notices = Vec::new();
     if settings.mode == Mode::Legacy
         && let Some(clash) = class.and_then(|class| legacy::clash(snapshot, settings, class))
     {
-        // Nothing that could be served ends up anywhere.
+        // Whatever could be served would be written nowhere.
         return Err(vec![clash]);
     }
-    let config = live_config(
+    let mut search = Search {
         snapshot,
         settings,
-        gateway,
-        class,
-        &mut problems,
-        &mut notices,
-    );
-    let config = config.or_else(|partial| last_good.map(|good| fall_back(partial, good)).ok_or(()));
-    // The Dataplane is looked at even without credentials, so that everything is reported at once.
-    let config = match config {
-        Ok(config) => config,
-        Err(()) => {
-            if let Some(config) = class.and_then(|class| parameters(snapshot, class).ok()) {
-                let name = NamespacedName::of(&config.metadata);
-                let wanted = dataplane_name(&config.spec);
-                let _ = template(
-                    snapshot,
-                    settings,
-                    wanted,
-                    &name,
-                    None,
-                    &mut problems,
-                    &mut notices,
-                );
-            }
-            return Err(problems);
-        }
+        last_good,
+        problems: Vec::new(),
+        notices: Vec::new(),
     };
-    let Some(auth) = auth::auth(&config.spec) else {
+    let found = search.config(gateway, class);
+    // The Dataplane is looked for even without credentials, so that everything is reported at once.
+    let dataplane = match &found {
+        Found::Complete(config) | Found::WithoutCredentials(config) => search.template(config),
+        Found::Nothing => last_good.map_or(Template::Nothing, |good| search.template(&good.config)),
+    };
+    let Search {
+        problems, notices, ..
+    } = search;
+    let Some((config, auth)) = found.completed(last_good) else {
         return Err(problems);
     };
-    let config_name = NamespacedName::new(&config.namespace, &config.name);
-    let dataplane = template(
-        snapshot,
-        settings,
-        dataplane_name(&config.spec),
-        &config_name,
-        last_good,
-        &mut problems,
-        &mut notices,
-    );
-    let is_new = last_good.is_none();
-    if settings.mode == Mode::Managed && dataplane == Template::Nothing && is_new {
+    let needs_pods = settings.mode == Mode::Managed;
+    if needs_pods && dataplane == Template::Nothing && last_good.is_none() {
         return Err(problems);
     }
     Ok(Inputs {
@@ -119,85 +94,101 @@ pub(crate) fn inputs(
     })
 }
 
-/// The live GatewayConfig with its credentials, or what there is of it.
-fn live_config(
-    snapshot: &Snapshot,
-    settings: &Settings,
-    gateway: &Gateway,
-    class: Option<&GatewayClass>,
-    problems: &mut Vec<String>,
-    notices: &mut Vec<String>,
-) -> Result<EffectiveConfig, Option<EffectiveConfig>> {
-    let Some(class) = class else {
-        problems.push(format!(
-            "The GatewayClass {} does not exist; create it, or change `spec.gatewayClassName`.",
-            gateway.spec.gateway_class_name
-        ));
-        return Err(None);
-    };
-    let config = match parameters(snapshot, class) {
-        Ok(config) => config,
-        Err(error) => {
-            problems.push(parameters_problem(class, &error));
-            return Err(None);
-        }
-    };
-    let name = NamespacedName::of(&config.metadata);
-    let effective = |spec| EffectiveConfig {
-        namespace: name.namespace.clone(),
-        name: name.name.clone(),
-        spec,
-    };
-    match auth::resolve(snapshot, settings, &name, &config.spec) {
-        Ok(resolved) => {
-            notices.extend(resolved.notice);
-            Ok(effective(resolved.spec))
-        }
-        Err(error) => {
-            problems.push(format!("GatewayConfig {name} cannot be used: {error}."));
-            Err(Some(effective(config.spec.clone())))
-        }
+/// What there is of the live GatewayConfig.
+enum Found {
+    Complete(EffectiveConfig),
+    WithoutCredentials(EffectiveConfig),
+    Nothing,
+}
+
+impl Found {
+    /// With what is missing filled in from the last good.
+    fn completed(self, last_good: Option<&LastGood>) -> Option<(EffectiveConfig, Auth)> {
+        let config = match self {
+            Found::Complete(live) => live,
+            Found::WithoutCredentials(live) => EffectiveConfig {
+                spec: auth::substitute(&live.spec, &last_good?.config.spec),
+                ..live
+            },
+            Found::Nothing => last_good?.config.clone(),
+        };
+        let auth = auth::auth(&config.spec)?;
+        Some((config, auth))
     }
 }
 
-fn fall_back(partial: Option<EffectiveConfig>, good: &LastGood) -> EffectiveConfig {
-    match partial {
-        Some(live) => EffectiveConfig {
-            spec: auth::substitute(&live.spec, &good.config.spec),
-            ..live
-        },
-        None => good.config.clone(),
-    }
+/// Looks for the inputs and notes what it meets.
+struct Search<'a> {
+    snapshot: &'a Snapshot,
+    settings: &'a Settings,
+    last_good: Option<&'a LastGood>,
+    problems: Vec<String>,
+    notices: Vec<String>,
 }
 
-fn template(
-    snapshot: &Snapshot,
-    settings: &Settings,
-    wanted: &str,
-    config: &NamespacedName,
-    last_good: Option<&LastGood>,
-    problems: &mut Vec<String>,
-    notices: &mut Vec<String>,
-) -> Template {
-    if settings.mode == Mode::Legacy {
-        return Template::Nothing;
+impl Search<'_> {
+    fn config(&mut self, gateway: &Gateway, class: Option<&GatewayClass>) -> Found {
+        let Some(class) = class else {
+            self.problems.push(format!(
+                "The GatewayClass {} does not exist; create it, or change `spec.gatewayClassName`.",
+                gateway.spec.gateway_class_name
+            ));
+            return Found::Nothing;
+        };
+        let config = match parameters(self.snapshot, class) {
+            Ok(config) => config,
+            Err(error) => {
+                self.problems.push(parameters_problem(class, &error));
+                return Found::Nothing;
+            }
+        };
+        let name = NamespacedName::of(&config.metadata);
+        let effective = |spec| EffectiveConfig {
+            namespace: name.namespace.clone(),
+            name: name.name.clone(),
+            spec,
+        };
+        match auth::resolve(self.snapshot, self.settings, &name, &config.spec) {
+            Ok(resolved) => {
+                self.notices.extend(resolved.notice);
+                Found::Complete(effective(resolved.spec))
+            }
+            Err(error) => {
+                self.problems
+                    .push(format!("GatewayConfig {name} cannot be used: {error}."));
+                Found::WithoutCredentials(effective(config.spec.clone()))
+            }
+        }
     }
-    if let Some(dataplane) = snapshot.dataplanes.get(wanted) {
-        return Template::Named(wanted.to_owned(), dataplane.spec.clone());
+
+    fn template(&mut self, config: &EffectiveConfig) -> Template {
+        if self.settings.mode == Mode::Legacy {
+            return Template::Nothing;
+        }
+        let wanted = dataplane_name(&config.spec);
+        if let Some(dataplane) = self.snapshot.dataplanes.get(wanted) {
+            return Template::Named(wanted.to_owned(), dataplane.spec.clone());
+        }
+        let missing = || {
+            missing_dataplane(
+                wanted,
+                &NamespacedName::new(&config.namespace, &config.name),
+            )
+        };
+        let good = self.last_good.and_then(|good| good.dataplane.as_ref());
+        if let Some((name, spec)) = good {
+            self.problems.push(missing());
+            return Template::Named(name.clone(), spec.clone());
+        }
+        if wanted == names::DEFAULT_DATAPLANE {
+            self.notices.push(format!(
+                "There is no Dataplane {wanted}, so the pods are made from built-in defaults; create it to change them."
+            ));
+            return Template::BuiltIn(DataplaneSpec::default());
+        }
+        self.problems.push(missing());
+        Template::Nothing
     }
-    let good = last_good.and_then(|good| good.dataplane.as_ref());
-    if let Some((name, spec)) = good {
-        problems.push(missing_dataplane(wanted, config));
-        return Template::Named(name.clone(), spec.clone());
-    }
-    if wanted == names::DEFAULT_DATAPLANE {
-        notices.push(format!(
-            "There is no Dataplane {wanted}, so the pods are made from built-in defaults; create it to change them."
-        ));
-        return Template::BuiltIn(DataplaneSpec::default());
-    }
-    problems.push(missing_dataplane(wanted, config));
-    Template::Nothing
 }
 
 #[cfg(test)]

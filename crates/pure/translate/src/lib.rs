@@ -32,6 +32,8 @@ mod key;
 mod last_good;
 mod legacy;
 mod listener;
+#[cfg(test)]
+mod manifests;
 mod merge;
 mod metadata;
 mod options;

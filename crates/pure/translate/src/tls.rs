@@ -199,4 +199,4 @@ impl fmt::Display for Unusable {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
