@@ -7,10 +7,11 @@
 use stunner_api::NamespacedName;
 use stunner_api::names::cds;
 
-use super::index::service_of_slice;
+use super::index::{config_map_of, config_of_class, service_of_slice};
 use super::read::parent_gateway;
 use super::relevance::{
-    backend_part_differs, controller_differs, own_part_differs, route_part_differs,
+    backend_part_differs, config_map_differs, controller_differs, own_part_differs,
+    route_part_differs,
 };
 use super::{Dirty, Snapshot};
 use crate::attach::has_selector;
@@ -37,8 +38,20 @@ impl Snapshot {
                         self.touch_routes_of_gateway(gateway, dirty);
                     }
                 }
+                for object in [old, new].into_iter().flatten() {
+                    if let Object::GatewayClass(class) = object
+                        && let Some(config) = config_of_class(class)
+                    {
+                        self.touch_rivals(&config, dirty);
+                    }
+                }
             }
-            ObjectKind::GatewayConfig => self.touch_config(name, dirty),
+            ObjectKind::GatewayConfig => {
+                self.touch_config(name, dirty);
+                if config_map_differs(old, new) {
+                    self.touch_rivals(name, dirty);
+                }
+            }
             ObjectKind::Dataplane => {
                 for config in self.index.configs_by_dataplane.of(&name.name) {
                     self.touch_config(config, dirty);
@@ -126,6 +139,17 @@ impl Snapshot {
         }
         for gateway in self.index.gateways_by_last_good_config.of(config) {
             self.touch_gateway(gateway, dirty);
+        }
+    }
+
+    /// In legacy mode, where several classes want one ConfigMap, the first gets it. Classes and the ConfigMaps of their
+    /// GatewayConfigs change too seldom for managed mode to mind.
+    fn touch_rivals(&self, config: &NamespacedName, dirty: &mut Dirty) {
+        if let Some(found) = self.gateway_configs.get(config) {
+            let config_map = config_map_of(config, found);
+            for rival in self.index.configs_by_config_map.of(&config_map) {
+                self.touch_config(rival, dirty);
+            }
         }
     }
 

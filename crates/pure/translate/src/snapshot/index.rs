@@ -160,15 +160,8 @@ impl Index {
             name.clone(),
             present,
         );
-        let config_map = spec
-            .stunner_config
-            .as_deref()
-            .unwrap_or(names::LEGACY_CONFIG_MAP);
-        self.configs_by_config_map.set(
-            NamespacedName::new(&name.namespace, config_map),
-            name.clone(),
-            present,
-        );
+        self.configs_by_config_map
+            .set(config_map_of(name, config), name.clone(), present);
         if let Some(reference) = &spec.auth_ref {
             let secret = secret_of(reference, &name.namespace);
             if secret.namespace != name.namespace {
@@ -232,12 +225,21 @@ impl Index {
 }
 
 /// The GatewayConfig that a class names. Whether group and kind are right is for the class's translation to say.
-fn config_of_class(class: &GatewayClass) -> Option<NamespacedName> {
+pub(super) fn config_of_class(class: &GatewayClass) -> Option<NamespacedName> {
     let parameters = class.spec.parameters_ref.as_ref()?;
     Some(NamespacedName::new(
         parameters.namespace.clone().unwrap_or_default(),
         parameters.name.clone(),
     ))
+}
+
+/// The ConfigMap that legacy mode writes for a GatewayConfig.
+pub(super) fn config_map_of(name: &NamespacedName, config: &GatewayConfig) -> NamespacedName {
+    let config_map = config.spec.stunner_config.as_deref();
+    let config_map = config_map
+        .filter(|name| !name.is_empty())
+        .unwrap_or(names::LEGACY_CONFIG_MAP);
+    NamespacedName::new(&name.namespace, config_map)
 }
 
 fn dataplane_of_config(name: Option<&str>) -> &str {

@@ -14,6 +14,8 @@ mod trim;
 #[cfg(test)]
 pub(crate) mod manifest;
 #[cfg(test)]
+mod property;
+#[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};

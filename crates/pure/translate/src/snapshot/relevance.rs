@@ -78,6 +78,16 @@ pub(super) fn controller_differs(old: Option<&Object>, new: Option<&Object>) -> 
     }
 }
 
+/// A GatewayConfig began or ceased to exist, or to name another ConfigMap.
+pub(super) fn config_map_differs(old: Option<&Object>, new: Option<&Object>) -> bool {
+    match (old, new) {
+        (Some(Object::GatewayConfig(old)), Some(Object::GatewayConfig(new))) => {
+            old.spec.stunner_config != new.spec.stunner_config
+        }
+        _ => true,
+    }
+}
+
 /// What the status of a route tells about a Gateway differs.
 pub(super) fn route_part_differs(old: Option<&Object>, new: Option<&Object>) -> bool {
     match (old, new) {
