@@ -202,3 +202,34 @@ async fn one_change_among_a_thousand_subscribers_reaches_the_one_concerned_at_on
     let frames = u64::try_from(times.len()).expect("a number");
     eventually("counted", || store.census().frames_sent == frames).await;
 }
+
+#[tokio::test]
+async fn garbage_before_and_after_the_upgrade_harms_nobody_else() {
+    let store = ConfigStore::new();
+    let (_server, address) = serve(&store);
+    let mut well = Watcher::open(address, "/api/v1/configs?watch=true").await;
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut noise = || {
+        // xorshift: the same bytes in every run.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    for round in 0..200 {
+        let bytes: Vec<u8> = (0..=round % 16).flat_map(|_| noise()).collect();
+        let mut stream = match round % 2 {
+            0 => TcpStream::connect(address).await.expect("a connection"),
+            _ => {
+                Watcher::open(address, "/api/v1/configs?watch=true")
+                    .await
+                    .stream
+            }
+        };
+        // The server may have hung up in the middle of it.
+        let _ = stream.write_all(&bytes).await;
+    }
+    eventually("only one left", || store.census().subscribers == 1).await;
+    store.publish(id("a/x"), config("a/x", ""));
+    assert_eq!(name_of(&well.payload().await), "a/x");
+}
