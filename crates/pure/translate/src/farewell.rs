@@ -7,7 +7,7 @@ use stunner_api::names::{condition as kind, reason};
 
 use crate::condition::condition;
 use crate::gateway::status::withdrawn;
-use crate::ownership::{class_is_ours, ownership};
+use crate::ownership::{Ownership, class_is_ours, last_good, ownership};
 use crate::plan::{ClassPlan, GatewayPlan, Plan};
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
@@ -39,7 +39,13 @@ pub fn farewell(snapshot: &Snapshot, settings: &Settings) -> Plan {
             .insert(name.clone(), ClassPlan { status, workloads });
     }
     for (name, gateway) in &snapshot.gateways {
-        if !ownership(snapshot, settings, gateway).is_ours() {
+        let is_ours = match ownership(snapshot, settings, gateway) {
+            Ownership::Ours(_) => true,
+            // Whose class it had nobody knows otherwise.
+            Ownership::ClassGone => last_good(snapshot, gateway).is_some(),
+            Ownership::NotOurs => false,
+        };
+        if !is_ours {
             continue;
         }
         let mut status = withdrawn(settings, gateway, |kind_| {

@@ -22,6 +22,7 @@ use crate::snapshot::Snapshot;
 use crate::workload::workloads;
 
 pub(crate) mod config;
+mod listener_status;
 pub(crate) mod status;
 
 /// A Gateway with everything that is known about how it is served.
@@ -121,32 +122,27 @@ impl<'a> Served<'a> {
     }
 
     fn plan(&self, uid: String, good: Option<&LastGood>) -> GatewayPlan {
-        let (config, notices) = self.config();
-        let (workloads, retired) = self.workloads();
-        GatewayPlan {
-            last_good: Some(self.last_good(uid.clone(), good)),
-            uid,
-            config: config.filter(|_| self.settings.mode == Mode::Managed),
-            workloads,
-            retired,
-            status: Some(status::served(self, notices)),
-        }
-    }
-
-    /// The configuration of this Gateway's own dataplane, and what is to be said about it.
-    fn config(&self) -> (Option<Config>, Vec<String>) {
         let spec = &self.inputs.config.spec;
         let dataplane = self.inputs.dataplane.spec();
-        let (admin, mut notices) =
-            admin(self.name.to_string(), spec, dataplane, self.settings.mode);
+        let mode = self.settings.mode;
+        let (admin, mut notices) = admin(self.name.to_string(), spec, dataplane, mode);
         notices.extend(service_problems(&self.context()));
-        let config = Config {
+        // In legacy mode the class has the configuration.
+        let config = (mode == Mode::Managed).then(|| Config {
             admin,
             auth: self.inputs.auth.clone(),
             listeners: config::listeners(self),
             clusters: config::clusters([self]),
-        };
-        (Some(config), notices)
+        });
+        let (workloads, retired) = self.workloads();
+        GatewayPlan {
+            last_good: Some(self.last_good(uid.clone(), good)),
+            uid,
+            config,
+            workloads,
+            retired,
+            status: Some(status::served(self, notices)),
+        }
     }
 
     fn workloads(&self) -> (Vec<Workload>, Vec<WorkloadKind>) {

@@ -64,3 +64,31 @@ impl fmt::Debug for Certificate {
         f.write_str("Certificate(<SECRET>)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> LastGood {
+        let json = r#"{
+            "gatewayUid": "u", "class": "stunner",
+            "config": {"namespace": "system", "name": "config", "spec": {"password": "hunter2"}},
+            "dataplane": ["default", {"image": "i"}],
+            "certificates": {"tls": {"cert": "c", "key": "hunter2"}}
+        }"#;
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn it_survives_being_stored() {
+        let stored = serde_json::to_string(&sample()).unwrap();
+        assert_eq!(serde_json::from_str::<LastGood>(&stored).unwrap(), sample());
+    }
+
+    #[test]
+    fn its_secrets_stay_out_of_debug_output() {
+        let good = sample();
+        let text = format!("{good:?} {:?} {:?}", good.config, good.certificates);
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}

@@ -38,6 +38,7 @@ pub(crate) fn listener_plans(
             }
             (false, None, Some(protocol)) if protocol.is_secure() => {
                 let good = last_good.get(&listener.name);
+                let good = good.filter(|good| tls::serves(good, protocol));
                 let found = tls::certificate(
                     snapshot,
                     settings,

@@ -3,8 +3,6 @@
 //! A listener takes the first Secret of `certificateRefs` that can be used, which means what the dataplane means by it:
 //! PEM that parses and a key that belongs to the certificate. A config with a bad pair would be refused as a whole.
 
-use std::fmt;
-
 use k8s_openapi::api::core::v1::Secret;
 use rustls::SignatureAlgorithm;
 use rustls::crypto::ring;
@@ -170,6 +168,12 @@ fn first(secret: &Secret, keys: &[&str]) -> Option<Vec<u8>> {
         .find(|value| !value.is_empty())
 }
 
+/// Whether a certificate that served before serves a listener as it is now.
+pub(crate) fn serves(certificate: &Certificate, protocol: Protocol) -> bool {
+    let (cert, key) = (certificate.cert.as_bytes(), certificate.key.as_bytes());
+    check(cert, key, protocol).is_ok()
+}
+
 fn check(cert: &[u8], key: &[u8], protocol: Protocol) -> Result<(), CertificateError> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(cert)
         .collect::<Result<_, _>>()
@@ -189,12 +193,6 @@ fn check(cert: &[u8], key: &[u8], protocol: Protocol) -> Result<(), CertificateE
         Ok(()) => Ok(()),
         Err(rustls::Error::InconsistentKeys(_)) => Err(CertificateError::Mismatch),
         Err(_) => Err(CertificateError::BadCertificate),
-    }
-}
-
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
     }
 }
 

@@ -83,8 +83,10 @@ fn a_missing_dataplane_matters_unless_it_is_the_default_one() {
 
 #[test]
 fn supported_features_are_sorted_and_only_where_they_can_be_stored() {
-    let mut settings = Settings::default();
-    settings.reference_grants = ReferenceGrants::Enforce;
+    let mut settings = Settings {
+        reference_grants: ReferenceGrants::Enforce,
+        ..Settings::default()
+    };
     let features = supported_features(&settings);
     assert!(features.is_sorted());
     assert!(

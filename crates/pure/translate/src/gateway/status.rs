@@ -1,16 +1,15 @@
-//! The status of a Gateway and of its listeners.
+//! The status of a Gateway.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use stunner_api::gateway::{Gateway, GatewayStatus, GatewayStatusAddress, ListenerStatus};
-use stunner_api::names::{annotation, condition as kind, reason};
+use stunner_api::names::{condition as kind, reason};
 
-use super::Served;
+use super::{Served, listener_status};
 use crate::address::{RequestedAddress, requested_address};
 use crate::condition::{State, condition, sentences};
-use crate::context::{ListenerPlan, ListenerProblem, PublicAddress};
+use crate::context::{ListenerPlan, PublicAddress};
 use crate::listener::known_kinds;
 use crate::plan::WorkloadKind;
-use crate::service::exposed;
 use crate::settings::Settings;
 
 /// `maxItems` of `status.addresses`.
@@ -18,11 +17,10 @@ const ADDRESSES: usize = 16;
 
 /// The status of a Gateway that is served. `notices` are sentences worth saying though nothing is broken.
 pub(crate) fn served(served: &Served<'_>, notices: Vec<String>) -> GatewayStatus {
-    let meta = &served.gateway.metadata;
     GatewayStatus {
         addresses: addresses(&served.addresses),
         conditions: vec![accepted(served, notices), programmed(served)],
-        listeners: listeners(served, meta),
+        listeners: listener_status::listeners(served),
         attached_listener_sets: None,
     }
 }
@@ -73,9 +71,9 @@ pub(crate) fn withdrawn(
             attached_routes: 0,
             conditions: vec![
                 pending(kind::ACCEPTED),
-                no_conflict(meta),
+                listener_status::no_conflict(meta),
                 pending(kind::PROGRAMMED),
-                resolved(meta, &[]),
+                listener_status::resolved(meta, &[]),
             ],
         });
     GatewayStatus {
@@ -135,7 +133,8 @@ fn accepted(served: &Served<'_>, notices: Vec<String>) -> Condition {
             .chain(&served.inputs.notices)
             .chain(&served.options.problems)
             .chain(&notices)
-            .chain(&external_ips_refused(served)),
+            .chain(&external_ips_refused(served))
+            .chain(&unused_parameters(served.gateway)),
     );
     accepted(true, reason::ACCEPTED, message)
 }
@@ -148,6 +147,14 @@ fn external_ips_refused(served: &Served<'_>) -> Option<String> {
         .is_some_and(|failure| failure.external_ips_refused);
     refused.then(|| {
         "The cluster does not let Services have `externalIPs`, so the requested address is only set as `loadBalancerIP`."
+            .to_owned()
+    })
+}
+
+fn unused_parameters(gateway: &Gateway) -> Option<String> {
+    let infrastructure = gateway.spec.infrastructure.as_ref()?;
+    infrastructure.parameters_ref.as_ref().map(|_| {
+        "`spec.infrastructure.parametersRef` is not used; settings are those of the GatewayClass."
             .to_owned()
     })
 }
@@ -208,152 +215,4 @@ fn refused_writes(served: &Served<'_>) -> Vec<String> {
         })
     })
     .collect()
-}
-
-fn listeners(served: &Served<'_>, meta: &ObjectMeta) -> Vec<ListenerStatus> {
-    let exposed = exposed(&served.options, &served.listeners);
-    let plans = served.listeners.iter().zip(&served.addresses);
-    plans
-        .zip(exposed)
-        .enumerate()
-        .map(|(place, ((plan, address), exposed))| {
-            let attached = served.routes.iter();
-            let attached = attached.filter(|route| route.listeners.contains(&place));
-            ListenerStatus {
-                name: plan.name.clone(),
-                supported_kinds: plan.route_kinds.supported.clone(),
-                attached_routes: match plan.problem {
-                    Some(
-                        ListenerProblem::UnsupportedProtocol | ListenerProblem::Certificate { .. },
-                    ) => 0,
-                    _ => i32::try_from(attached.count()).unwrap_or(i32::MAX),
-                },
-                conditions: vec![
-                    listener_accepted(meta, plan),
-                    conflicted(meta, plan),
-                    listener_programmed(meta, plan, address.is_some(), exposed),
-                    resolved_refs(meta, plan),
-                ],
-            }
-        })
-        .collect()
-}
-
-fn listener_accepted(meta: &ObjectMeta, plan: &ListenerPlan) -> Condition {
-    let (reason_, message) = match &plan.problem {
-        None | Some(ListenerProblem::Certificate { .. }) => {
-            let message = "The listener is valid.";
-            return condition(meta, kind::ACCEPTED, true, reason::ACCEPTED, message);
-        }
-        Some(ListenerProblem::UnsupportedProtocol) => (
-            reason::UNSUPPORTED_PROTOCOL,
-            "The protocol is not supported; use TURN-UDP, TURN-TCP, TURN-TLS or TURN-DTLS.".to_owned(),
-        ),
-        Some(ListenerProblem::Conflict { with }) => (
-            reason::PORT_UNAVAILABLE,
-            format!("Listener {with} has the port already; change `port`, or the target port."),
-        ),
-        Some(ListenerProblem::BadPort) => (
-            reason::PORT_UNAVAILABLE,
-            "The port is not a number from 1 to 65535; change `port`.".to_owned(),
-        ),
-        Some(ListenerProblem::Passthrough) => (
-            reason::UNSUPPORTED_VALUE,
-            "TURN is spoken inside TLS, so that it cannot be passed through; set `tls.mode` to `Terminate`."
-                .to_owned(),
-        ),
-    };
-    condition(meta, kind::ACCEPTED, false, reason_, message)
-}
-
-fn conflicted(meta: &ObjectMeta, plan: &ListenerPlan) -> Condition {
-    match &plan.problem {
-        Some(ListenerProblem::Conflict { with }) => condition(
-            meta,
-            kind::CONFLICTED,
-            true,
-            reason::PROTOCOL_CONFLICT,
-            format!("Listener {with} uses the same port of the same transport."),
-        ),
-        _ => no_conflict(meta),
-    }
-}
-
-fn no_conflict(meta: &ObjectMeta) -> Condition {
-    let message = "No other listener has the port.";
-    condition(meta, kind::CONFLICTED, false, reason::NO_CONFLICTS, message)
-}
-
-fn listener_programmed(
-    meta: &ObjectMeta,
-    plan: &ListenerPlan,
-    has_address: bool,
-    is_exposed: bool,
-) -> Condition {
-    let (state, reason_, message) = if !plan.is_served() {
-        let message = "The listener is left out of the dataplane's configuration.".to_owned();
-        (false, reason::INVALID, message)
-    } else if has_address {
-        let message = "The listener is configured and has a public address.".to_owned();
-        (true, reason::PROGRAMMED, message)
-    } else if !is_exposed {
-        let message = format!(
-            "The Service carries only the transport of the first listener; to expose this one too, set the annotation `{}` to \"true\".",
-            annotation::ENABLE_MIXED_PROTOCOL_LB
-        );
-        (false, reason::INVALID, message)
-    } else {
-        let message = "The listener has no public address so far.".to_owned();
-        (false, reason::PENDING, message)
-    };
-    condition(meta, kind::PROGRAMMED, state, reason_, message)
-}
-
-fn resolved_refs(meta: &ObjectMeta, plan: &ListenerPlan) -> Condition {
-    let refused = |not_permitted, message| {
-        let reason_ = if not_permitted {
-            reason::REF_NOT_PERMITTED
-        } else {
-            reason::INVALID_CERTIFICATE_REF
-        };
-        condition(meta, kind::RESOLVED_REFS, false, reason_, message)
-    };
-    if let Some(ListenerProblem::Certificate { why, not_permitted }) = &plan.problem {
-        return refused(*not_permitted, why.clone());
-    }
-    if let Some(stale) = &plan.stale_certificate {
-        let until = "Until then the last good certificate is served.";
-        return refused(stale.not_permitted, format!("{} {until}", stale.why));
-    }
-    if !plan.route_kinds.unsupported.is_empty() {
-        let listed = plan.route_kinds.unsupported.iter();
-        let listed: Vec<String> = listed
-            .map(|kind| {
-                format!(
-                    "{}/{}",
-                    kind.group.as_deref().unwrap_or_default(),
-                    kind.kind
-                )
-            })
-            .collect();
-        let message = format!(
-            "`allowedRoutes.kinds` has kinds that are not supported; remove {}.",
-            listed.join(", ")
-        );
-        let reason_ = reason::INVALID_ROUTE_KINDS;
-        return condition(meta, kind::RESOLVED_REFS, false, reason_, message);
-    }
-    resolved(meta, &plan.notices)
-}
-
-fn resolved(meta: &ObjectMeta, notices: &[String]) -> Condition {
-    let found = "All references are resolved.".to_owned();
-    let message = sentences([&found].into_iter().chain(notices));
-    condition(
-        meta,
-        kind::RESOLVED_REFS,
-        true,
-        reason::RESOLVED_REFS,
-        message,
-    )
 }

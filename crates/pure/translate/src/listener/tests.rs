@@ -185,3 +185,16 @@ fn allowed_kinds_cut_down_what_is_supported() {
         [group_kind("gateway.networking.k8s.io", "HTTPRoute")]
     );
 }
+
+#[test]
+fn a_last_good_certificate_must_fit_the_listener_as_it_is_now() {
+    let (cert, key) = pair_of(&rcgen::PKCS_ED25519);
+    let good = BTreeMap::from([("a".to_owned(), Certificate { cert, key })]);
+    let options = ServiceOptions::default();
+    let world = empty_world();
+    for (protocol, is_served) in [("TLS", true), ("DTLS", false)] {
+        let listeners = json!([{"name": "a", "protocol": protocol, "port": 443}]);
+        let plans = plans_with(&world, listeners, &options, &good);
+        assert_eq!(plans[0].is_served(), is_served, "{protocol}");
+    }
+}
