@@ -42,11 +42,12 @@ pub const EVENT_REPORTER: &str = CONTROLLER_NAME;
 
 /// Dataplane that a GatewayConfig means when it names none.
 pub const DEFAULT_DATAPLANE: &str = "default";
-/// Image of a Dataplane that names none.
-pub const DATAPLANE_IMAGE: &str = concat!("l7mp/stunnerd:", env!("CARGO_PKG_VERSION"));
+/// Image of a Dataplane that names none. Not the repository of the Go image: a Dataplane that names that one must be
+/// given the plain discovery port, for the Go dataplane speaks no TLS to it.
+pub const DATAPLANE_IMAGE: &str = concat!("stunner/stunnerd:", env!("CARGO_PKG_VERSION"));
 /// Image of the operator in the install manifests.
 pub const OPERATOR_IMAGE: &str =
-    concat!("l7mp/stunner-gateway-operator:", env!("CARGO_PKG_VERSION"));
+    concat!("stunner/stunner-gateway-operator:", env!("CARGO_PKG_VERSION"));
 /// The only container of a dataplane pod.
 pub const DATAPLANE_CONTAINER: &str = "stunner-daemon";
 pub const DATAPLANE_COMMAND: &[&str] = &["stunnerd"];
