@@ -52,7 +52,7 @@ pub use farewell::farewell;
 pub use key::{Object, ObjectKey, ObjectKind, RouteKind, Unit};
 pub use last_good::{Certificate, EffectiveConfig, LastGood};
 pub use merge::{merge_class_status, merge_gateway_status, merge_route_status};
-pub use plan::{ClassPlan, GatewayPlan, Plan, RoutePlan, Status, Workload, WorkloadKind};
+pub use plan::{ClassPlan, GatewayPlan, Plan, RoutePlan, Workload, WorkloadKind};
 pub use settings::{CdsAccess, GatewayApi, Mode, ReferenceGrants, Settings};
 pub use snapshot::{Dirty, Snapshot, WriteFailure};
 pub use translate::{translate, translate_units};

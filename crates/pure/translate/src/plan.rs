@@ -58,14 +58,6 @@ pub struct RoutePlan {
     pub status: RouteStatus,
 }
 
-/// The status that an object is to have, for those who want them in one list.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Status {
-    Class(GatewayClassStatus),
-    Gateway(GatewayStatus),
-    Route(RouteStatus),
-}
-
 /// The plan for all units, or for those asked for.
 ///
 /// A unit that was asked for and is not in its map does not exist any more, or is none of ours: what it had is to be
