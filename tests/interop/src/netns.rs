@@ -1,4 +1,5 @@
-//! Two network namespaces joined by a veth pair: one for the server, one for the client.
+//! Network namespaces: two joined by a veth pair, one for the server and one for the client, or one alone that has
+//! whatever addresses a test needs.
 //!
 //! Browsers gather no candidates on loopback, and a real link between two hosts finds what loopback hides. The
 //! namespaces are the test's own and go when it ends.
@@ -73,6 +74,45 @@ impl Drop for Link {
         for name in [&self.server, &self.client] {
             let _ = ip(&["netns", "delete", name]);
         }
+    }
+}
+
+/// A host without a network: every port is free, and addresses that a recording names can be its own.
+#[derive(Debug)]
+pub struct Host {
+    name: String,
+}
+
+impl Host {
+    /// Needs root and `ip`; says what is missing otherwise. The addresses come to the loopback device.
+    pub fn with_addresses(addresses: &[&str]) -> Result<Self, Missing> {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        skip::program("ip", "iproute2")?;
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let host = Self {
+            name: format!("sthost{}x{serial}", std::process::id()),
+        };
+        let name = host.name.as_str();
+        ip(&["netns", "add", name]).map_err(|why| Missing::new("network namespaces", why))?;
+        ip(&["-n", name, "link", "set", "lo", "up"])
+            .map_err(|why| Missing::new("a loopback device", why))?;
+        for address in addresses {
+            ip(&["-n", name, "addr", "add", address, "dev", "lo"])
+                .map_err(|why| Missing::new("addresses of a loopback device", why))?;
+        }
+        Ok(host)
+    }
+
+    /// Runs `work` on a thread of its own in there. Threads and processes that it starts live there too, the
+    /// processes no longer than `work`.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        inside(&self.name, work)
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = ip(&["netns", "delete", &self.name]);
     }
 }
 
