@@ -6,8 +6,9 @@ use stunner_api::names::{condition as kind, reason};
 
 use super::{Served, listener_status};
 use crate::address::{RequestedAddress, requested_address};
+use crate::auth::is_dns_name;
 use crate::condition::{State, condition, sentences};
-use crate::context::{ListenerPlan, PublicAddress};
+use crate::context::{ListenerPlan, ListenerProblem, PublicAddress};
 use crate::listener::known_kinds;
 use crate::plan::WorkloadKind;
 use crate::settings::Settings;
@@ -87,21 +88,26 @@ pub(crate) fn withdrawn(
 /// Each address once, in the order of the listeners.
 fn addresses(found: &[Option<PublicAddress>]) -> Vec<GatewayStatusAddress> {
     let mut addresses: Vec<GatewayStatusAddress> = Vec::new();
-    for address in found.iter().flatten() {
-        let kind = if address.hostname {
-            "Hostname"
-        } else {
-            "IPAddress"
-        };
-        let address = GatewayStatusAddress {
-            type_: Some(kind.to_owned()),
-            value: address.address.clone(),
-        };
+    for address in found.iter().flatten().filter_map(status_address) {
         if !addresses.contains(&address) && addresses.len() < ADDRESSES {
             addresses.push(address);
         }
     }
     addresses
+}
+
+/// `None` for a host name that the schema does not take: it would make the whole status unwritable.
+fn status_address(address: &PublicAddress) -> Option<GatewayStatusAddress> {
+    let (kind, value) = if address.hostname {
+        let name = address.address.trim_end_matches('.').to_ascii_lowercase();
+        ("Hostname", Some(name).filter(|name| is_dns_name(name))?)
+    } else {
+        ("IPAddress", address.address.clone())
+    };
+    Some(GatewayStatusAddress {
+        type_: Some(kind.to_owned()),
+        value,
+    })
 }
 
 fn accepted(served: &Served<'_>, notices: Vec<String>) -> Condition {
@@ -173,7 +179,12 @@ fn programmed(served: &Served<'_>) -> Condition {
         let names: Vec<&str> = names.map(|(plan, _)| plan.name.as_str()).collect();
         names.join(", ")
     };
-    let left_out = names(&|plan, _| !plan.is_served());
+    // A certificate that is missing shows on its own listener; the Gateway itself is programmed, as in the Go system.
+    let awaits_certificate =
+        |plan: &ListenerPlan| matches!(plan.problem, Some(ListenerProblem::Certificate { .. }));
+    let none_served = !served.listeners.iter().any(ListenerPlan::is_served);
+    let left_out =
+        names(&|plan, _| !plan.is_served() && (none_served || !awaits_certificate(plan)));
     let unreachable = names(&|plan, address| plan.is_served() && address.is_none());
     let mut message = Vec::new();
     if served.listeners.is_empty() {
@@ -188,7 +199,13 @@ fn programmed(served: &Served<'_>) -> Condition {
         message.push(format!("Without a public address so far: {unreachable}."));
     }
     if message.is_empty() {
-        let done = "Every listener is configured and has a public address.".to_owned();
+        let waiting = names(&|plan, _| awaits_certificate(plan));
+        let done = match waiting.as_str() {
+            "" => "Every listener is configured and has a public address.".to_owned(),
+            _ => format!(
+                "Every listener with a certificate is configured and has a public address; without one: {waiting}."
+            ),
+        };
         return programmed(true, reason::PROGRAMMED, done);
     }
     programmed(false, reason::ADDRESS_NOT_ASSIGNED, sentences(message))
@@ -215,4 +232,30 @@ fn refused_writes(served: &Served<'_>) -> Vec<String> {
         })
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(address: &str, hostname: bool) -> Option<PublicAddress> {
+        Some(PublicAddress {
+            address: address.to_owned(),
+            port: 3478,
+            hostname,
+        })
+    }
+
+    #[test]
+    fn addresses_are_named_once_in_a_form_that_can_be_stored() {
+        let found = [
+            reached("lb.Example.test.", true),
+            None,
+            reached("198.51.100.1", false),
+            reached("lb.example.test", true),
+            reached("not_a_name", true),
+        ];
+        let values: Vec<String> = addresses(&found).into_iter().map(|a| a.value).collect();
+        assert_eq!(values, ["lb.example.test", "198.51.100.1"]);
+    }
 }
