@@ -30,5 +30,5 @@ pub use crds::GatewayApi;
 pub use credentials::certificate;
 pub use eventually::{PATIENCE, eventually, eventually_within, stays};
 pub use interop_tests::need;
-pub use objects::{Objects, Refused};
+pub use objects::{Objects, Refused, parse};
 pub use operator::{Operator, OperatorOptions};

@@ -99,7 +99,9 @@ impl Objects {
                 self.api_of(&resource, namespaced, text("/metadata/namespace"))
             }
         };
-        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let params = PatchParams::apply(FIELD_MANAGER)
+            .force()
+            .validation_strict();
         let patch = Patch::Apply(object);
         let applied = api.patch(text("/metadata/name"), &params, &patch).await;
         applied.map(to_value).map_err(refused)

@@ -1,0 +1,143 @@
+//! What is missing or broken is reported, and what served goes on serving.
+
+use std::time::Duration;
+
+use cluster_tests::{Cluster, GatewayApi, Operator, kinds, need, stays};
+use serde_json::{Value, json};
+
+use crate::site::{Site, message, same, uid};
+
+struct Before {
+    service: Value,
+    deployment: Value,
+    template: Value,
+    config: Value,
+}
+
+async fn before(site: &Site, operator: &Operator) -> Before {
+    site.apply(site.gateway("gw")).await;
+    site.route("route", "gw").await;
+    site.serve(operator, "gw").await;
+    let deployment = site.object(kinds::DEPLOYMENT, "gw", |_| Ok(())).await;
+    let route = format!("{}/route", site.name);
+    let config = site
+        .discovered(operator, "gw", |config| {
+            same(&config["clusters"][0]["name"], route.as_str())
+        })
+        .await;
+    Before {
+        service: uid(&site.object(kinds::SERVICE, "gw", |_| Ok(())).await),
+        template: deployment["spec"]["template"].clone(),
+        deployment: uid(&deployment),
+        config,
+    }
+}
+
+/// Service, pods and config are the ones of before, for a while.
+async fn still_serves(site: &Site, operator: &Operator, before: &Before) {
+    let cds = operator.cds();
+    stays(
+        "what served still serves",
+        Duration::from_millis(800),
+        async || {
+            let service = site.objects.find(kinds::SERVICE, &site.name, "gw").await;
+            same(&uid(&service.unwrap_or_default()), before.service.clone())?;
+            let live = site.objects.find(kinds::DEPLOYMENT, &site.name, "gw").await;
+            let live = live.unwrap_or_default();
+            same(&uid(&live), before.deployment.clone())?;
+            same(&live["spec"]["template"], before.template.clone())?;
+            let config = cds.config(&site.name, "gw")?;
+            same(&config["auth"], before.config["auth"].clone())?;
+            same(&config["listeners"], before.config["listeners"].clone())
+        },
+    )
+    .await;
+}
+
+/// Deletes `kind name`, and checks that the Gateway serves on, also from a new operator that never saw it.
+async fn survives_the_loss_of(cluster: &Cluster, site: &Site, kind: kinds::Kind, name: &str) {
+    let mut operator = site.operator(cluster).await;
+    let before = before(site, &operator).await;
+    site.objects.delete(kind, &site.name, name).await;
+    let reported = [("Accepted", "False"), ("Programmed", "True")];
+    let live = site.conditions(kinds::GATEWAY, "gw", &reported).await;
+    let told = message(&live["status"], "Accepted");
+    assert!(told.contains(name), "{told} does not name {name}");
+    assert!(!told.contains("pass-1"), "{told} has a password");
+    still_serves(site, &operator, &before).await;
+
+    operator.kill();
+    operator.restart().await;
+    site.discovered(&operator, "gw", |config| {
+        same(&config["auth"], before.config["auth"].clone())
+    })
+    .await;
+    still_serves(site, &operator, &before).await;
+    site.conditions(kinds::GATEWAY, "gw", &reported).await;
+}
+
+#[tokio::test]
+async fn a_gateway_survives_the_loss_of_its_gateway_config() {
+    let test = "a_gateway_survives_the_loss_of_its_gateway_config";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "lost-config").await;
+    survives_the_loss_of(cluster, &site, kinds::GATEWAY_CONFIG, "lost-config").await;
+    let refused = [("Accepted", "False/InvalidParameters")];
+    site.conditions(kinds::GATEWAY_CLASS, "lost-config", &refused)
+        .await;
+
+    site.apply(site.config()).await;
+    let operator = site.operator(cluster).await;
+    let healed = [("Accepted", "True"), ("Programmed", "True")];
+    site.conditions(kinds::GATEWAY, "gw", &healed).await;
+    drop(operator);
+}
+
+#[tokio::test]
+async fn a_gateway_survives_the_loss_of_its_dataplane() {
+    let test = "a_gateway_survives_the_loss_of_its_dataplane";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "lost-dataplane").await;
+    survives_the_loss_of(cluster, &site, kinds::DATAPLANE, "lost-dataplane").await;
+}
+
+#[tokio::test]
+async fn a_gateway_survives_the_loss_of_its_credentials() {
+    let test = "a_gateway_survives_the_loss_of_its_credentials";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "lost-secret").await;
+    site.apply(json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "credentials", "namespace": site.name },
+        "stringData": { "type": "static", "username": "user-1", "password": "pass-1" },
+    }))
+    .await;
+    let mut config = site.config();
+    config["spec"] = json!({
+        "realm": "example.test", "dataplane": site.name, "authRef": { "name": "credentials" },
+    });
+    site.apply(config).await;
+    survives_the_loss_of(cluster, &site, kinds::SECRET, "credentials").await;
+    // Broken credentials are the Gateway's trouble, not the class's.
+    let accepted = [("Accepted", "True")];
+    site.conditions(kinds::GATEWAY_CLASS, "lost-secret", &accepted)
+        .await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_never_served_says_why() {
+    let test = "a_gateway_that_never_served_says_why";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "never-served").await;
+    let mut config = site.config();
+    config["spec"]["authRef"] = json!({ "name": "not-there" });
+    site.apply(config).await;
+    site.apply(site.gateway("gw")).await;
+    let _operator = site.operator(cluster).await;
+    let wanted = [
+        ("Accepted", "False/InvalidParameters"),
+        ("Programmed", "False/Invalid"),
+    ];
+    let live = site.conditions(kinds::GATEWAY, "gw", &wanted).await;
+    let told = message(&live["status"], "Accepted");
+    assert!(told.contains("never-served/not-there"), "{told}");
+}

@@ -1,0 +1,12 @@
+//! What the operator promises beyond the Go system's suites: it writes only what differs, harms nothing that serves,
+//! tells what is wrong, and keeps to what is its own.
+
+mod authority;
+mod last_good;
+mod late_crd;
+mod ownership;
+mod quiet;
+mod replicas;
+mod reported;
+mod site;
+mod tls_discovery;
