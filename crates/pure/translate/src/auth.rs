@@ -75,7 +75,7 @@ pub(crate) fn resolve(
     config: &NamespacedName,
     spec: &GatewayConfigSpec,
 ) -> Result<Resolved, AuthError> {
-    if !is_realm(realm(spec)) {
+    if !is_dns_name(realm(spec)) {
         return Err(AuthError::Realm(realm(spec).to_owned()));
     }
     let mut resolved = Resolved {
@@ -129,7 +129,7 @@ pub(crate) fn auth(spec: &GatewayConfigSpec) -> Option<Auth> {
 
 /// Takes the credentials from `good`, and the realm too where that of `spec` is none.
 pub(crate) fn substitute(spec: &GatewayConfigSpec, good: &GatewayConfigSpec) -> GatewayConfigSpec {
-    let realms = if is_realm(realm(spec)) { spec } else { good };
+    let realms = if is_dns_name(realm(spec)) { spec } else { good };
     GatewayConfigSpec {
         realm: realms.realm.clone(),
         stun_mode: good.stun_mode,
@@ -158,7 +158,7 @@ fn realm(spec: &GatewayConfigSpec) -> &str {
 }
 
 /// A DNS subdomain as Kubernetes has it (RFC 1123).
-fn is_realm(realm: &str) -> bool {
+pub(crate) fn is_dns_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         !label.is_empty()
@@ -166,7 +166,7 @@ fn is_realm(realm: &str) -> bool {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    realm.len() <= 253 && realm.split('.').all(is_label)
+    name.len() <= 253 && name.split('.').all(is_label)
 }
 
 /// The normal form of an authentication type and its aliases.
