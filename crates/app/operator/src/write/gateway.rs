@@ -25,6 +25,7 @@ pub(super) async fn write(
     plan: &GatewayPlan,
     progress: &mut Progress,
 ) {
+    progress.was_ours = true;
     // What pods may have to fall back to is stored before any pod depends on it.
     last_good(context, name, plan, progress).await;
     let workloads: Vec<Desired> = plan.workloads.iter().filter_map(desired).collect();

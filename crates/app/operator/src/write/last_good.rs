@@ -24,13 +24,22 @@ use super::error::{WriteError, bounded};
 #[error("the Secrets with last good inputs in namespace `{namespace}` cannot be read: {why}")]
 pub struct LastGoodError {
     namespace: String,
-    why: String,
+    why: WriteError,
+}
+
+impl LastGoodError {
+    /// Whether asking again is of no use until somebody changes something.
+    pub fn is_refusal(&self) -> bool {
+        self.why.is_refusal()
+    }
 }
 
 /// The Secrets with last good inputs, and what is in them.
 pub struct LastGoodSecrets {
     client: Client,
     namespace: String,
+    /// Operators of other classes may live in the same namespace.
+    controller_name: String,
     stored: Mutex<HashMap<NamespacedName, Arc<LastGood>>>,
     has_warned: AtomicBool,
 }
@@ -45,25 +54,34 @@ impl std::fmt::Debug for LastGoodSecrets {
 
 impl LastGoodSecrets {
     /// `namespace` is the operator's own.
-    pub fn new(client: Client, namespace: impl Into<String>) -> Self {
+    pub fn new(
+        client: Client,
+        namespace: impl Into<String>,
+        controller_name: impl Into<String>,
+    ) -> Self {
         LastGoodSecrets {
             client,
             namespace: namespace.into(),
+            controller_name: controller_name.into(),
             stored: Mutex::default(),
             has_warned: AtomicBool::new(false),
         }
     }
 
-    /// All that is stored, by Gateway. What cannot be understood is left out.
+    /// All that is stored, by Gateway, by operators of this controller name. What cannot be understood is left out.
     pub async fn load(&self) -> Result<BTreeMap<NamespacedName, Arc<LastGood>>, LastGoodError> {
         let selector = format!("{}={}", label::LAST_GOOD, label::LAST_GOOD_VALUE);
         let params = ListParams::default().labels(&selector);
         let secrets = bounded(self.api().list(&params)).await;
         let secrets = secrets.map_err(|error| LastGoodError {
             namespace: self.namespace.clone(),
-            why: error.to_string(),
+            why: error,
         })?;
-        let loaded: BTreeMap<_, _> = secrets.iter().filter_map(read).collect();
+        let loaded: BTreeMap<_, _> = secrets
+            .iter()
+            .filter(|secret| is_of(secret, &self.controller_name))
+            .filter_map(read)
+            .collect();
         *self.lock() = loaded.clone().into_iter().collect();
         Ok(loaded)
     }
@@ -78,7 +96,7 @@ impl LastGoodSecrets {
         gateway: &NamespacedName,
         last_good: &LastGood,
     ) -> Result<(), WriteError> {
-        let secret = secret(&self.namespace, gateway, last_good)
+        let secret = secret(&self.namespace, &self.controller_name, gateway, last_good)
             .map_err(|error| WriteError::Refused(error.to_string()))?;
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let name = secret_name(gateway);
@@ -131,6 +149,7 @@ fn secret_name(gateway: &NamespacedName) -> String {
 
 fn secret(
     namespace: &str,
+    controller_name: &str,
     gateway: &NamespacedName,
     last_good: &LastGood,
 ) -> Result<Secret, serde_json::Error> {
@@ -147,12 +166,20 @@ fn secret(
             annotations: Some(BTreeMap::from([
                 entry(annotation::LAST_GOOD_GATEWAY, &gateway.to_string()),
                 entry(annotation::LAST_GOOD_GATEWAY_UID, &last_good.gateway_uid),
+                entry(annotation::LAST_GOOD_CONTROLLER, controller_name),
             ])),
             ..ObjectMeta::default()
         },
         data: Some(BTreeMap::from([(names::SECRET_KEY.to_owned(), content)])),
         ..Secret::default()
     })
+}
+
+fn is_of(secret: &Secret, controller_name: &str) -> bool {
+    let annotations = secret.metadata.annotations.as_ref();
+    annotations
+        .and_then(|annotations| annotations.get(annotation::LAST_GOOD_CONTROLLER))
+        .is_some_and(|name| name == controller_name)
 }
 
 fn read(secret: &Secret) -> Option<(NamespacedName, Arc<LastGood>)> {

@@ -19,6 +19,8 @@ pub(super) enum Part {
 
 #[derive(Debug, Default)]
 pub(super) struct Progress {
+    /// A plan for the unit was written: it was ours.
+    pub(super) was_ours: bool,
     parts: BTreeMap<Part, PartProgress>,
 }
 

@@ -13,7 +13,7 @@ use stunner_translate::WorkloadKind;
 use tokio::time::Instant;
 
 use super::apply::{fetch, is_older, version};
-use super::error::{WriteError, bounded};
+use super::error::{TIMEOUT, WriteError, bounded};
 use super::kind::{api, name_for_gateway, object_kind};
 use super::owner::{Owner, is_ours};
 use super::progress::{Part, PartProgress, Progress};
@@ -32,66 +32,68 @@ const TRIES: usize = 5;
 ///
 /// Garbage collection would delete the objects of one that is gone as well, only later.
 pub(super) async fn gateway(context: &Context, name: &NamespacedName, progress: &mut Progress) {
-    let kinds: Vec<_> = KINDS
+    let has_objects = KINDS
         .into_iter()
-        .filter(|&kind| may_exist(context, name, kind, progress))
-        .collect();
+        .any(|kind| may_exist(context, name, kind, progress));
     let has_last_good = context.setup.last_good.stored(name).is_some();
-    if kinds.is_empty() && !has_last_good {
+    if !has_objects && !has_last_good {
         return;
     }
     let began = Instant::now();
-    let is_released = is_released(context, name).await;
-    let is_released = match is_released {
-        Ok(is_released) => is_released,
+    let is_released = match context.setup.live.gateway_uid(name) {
+        Some(uid) => Ok(was_ours(context, name, &uid, progress)),
+        None => is_gone(context, name).await,
+    };
+    match is_released {
+        Ok(true) => {}
+        Ok(false) => return,
         Err(error) => {
             let part = progress.part(Part::LastGood);
             let what = format!("Gateway {name}");
             settle::<()>(context, part, &Value::Null, &what, began, Err(&error));
             return;
         }
-    };
-    if !is_released {
-        return;
     }
-    for kind in kinds {
+    for kind in KINDS {
         workload(context, name, kind, progress).await;
     }
+    let result = context.setup.last_good.delete(name).await;
     let part = progress.part(Part::LastGood);
-    let result = if has_last_good {
-        context.setup.last_good.delete(name).await
-    } else {
-        Ok(())
-    };
-    settle(
-        context,
-        part,
-        &Value::Null,
-        "last good inputs",
-        began,
-        result.as_ref(),
-    );
+    let what = "last good inputs";
+    settle(context, part, &Value::Null, what, began, result.as_ref());
 }
 
-/// A Gateway that the engine sees is one that it knows not to be ours. That it sees none is not enough: the API server
-/// itself has to say that there is none.
-async fn is_released(context: &Context, name: &NamespacedName) -> Result<bool, WriteError> {
-    if context.setup.live.gateway_uid(name).is_some() {
-        return Ok(true);
-    }
+/// Whether a Gateway that is not ours was ours before. Another operator of our kind may look after it, and its objects
+/// look like ours: that is no reason to delete them.
+fn was_ours(context: &Context, name: &NamespacedName, uid: &str, progress: &Progress) -> bool {
+    let setup = &context.setup;
+    progress.was_ours
+        || setup.last_good.stored(name).is_some_and(|stored| {
+            let controller = setup.live.controller_of(&stored.class);
+            stored.gateway_uid == uid && controller.as_ref() == Some(&setup.controller_name)
+        })
+}
+
+/// That the engine sees no Gateway is not enough: the API server itself has to say that there is none.
+async fn is_gone(context: &Context, name: &NamespacedName) -> Result<bool, WriteError> {
     let gateways: Api<DynamicObject> = Api::namespaced_with(
         context.setup.client.clone(),
         &name.namespace,
         &ApiResource::erase::<Gateway>(&()),
     );
-    match tokio::time::timeout(super::error::TIMEOUT, gateways.get(&name.name)).await {
-        Ok(Ok(_)) => Ok(false),
+    let answer = tokio::time::timeout(TIMEOUT, gateways.get(&name.name)).await;
+    match answer {
         // A server that does not know the kind says 404 too, but does not name the object.
         Ok(Err(kube::Error::Api(status))) if status.is_not_found() => {
             let details = status.details.as_ref();
             Ok(details.is_some_and(|details| details.name == name.name))
         }
-        Ok(Err(error)) => Err(error.into()),
+        Ok(Ok(_)) => Ok(false),
+        Ok(Err(error)) => match WriteError::from(error) {
+            // In a namespace that is none of our business.
+            WriteError::Refused(_) => Ok(false),
+            error => Err(error),
+        },
         Err(_) => Err(WriteError::Unavailable("no answer in time".to_owned())),
     }
 }
