@@ -12,9 +12,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cds;
 pub mod cli;
 pub mod cluster;
 pub mod discovery;
+pub mod engine;
+pub mod health;
+pub mod lease;
 pub mod runtime;
 pub mod watch;
 pub mod write;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use tokio::sync::{Notify, watch};
@@ -67,8 +68,8 @@ async fn look(client: Client, changed: &Notify, sender: &watch::Sender<Option<Se
 
 /// Speeds things up; where it is not permitted, polling finds the same.
 async fn watch_crds(client: Client, changed: Arc<Notify>) {
-    let crds: Api<CustomResourceDefinition> = Api::all(client);
-    let mut stream = std::pin::pin!(watcher::metadata_watcher(crds, watcher::Config::default()));
+    let crds: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
+    let mut stream = std::pin::pin!(watcher::watcher(crds, watcher::Config::default()));
     while let Some(event) = stream.next().await {
         match event {
             Ok(watcher::Event::Apply(_) | watcher::Event::Delete(_) | watcher::Event::InitDone) => {

@@ -1,8 +1,95 @@
-//! The life of the process.
+//! The life of the process: start, work, end.
 
+mod end;
+mod open_files;
+mod process;
+mod signals;
+mod start;
+
+use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
+
+use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, report};
+use stunner_telemetry::logging;
+
+use crate::cds::CdsError;
+use crate::cli::{self, Command, Options};
+use crate::cluster::ConnectError;
+
+/// As printed by `--version` and in the first log line.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// How long the last log lines may take to be written.
+const LOG_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Why the process ends with a problem.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("cannot reach a cluster")]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Cds(#[from] CdsError),
+    #[error("cannot listen at `{address}` of `--{flag}`")]
+    Listen {
+        flag: &'static str,
+        address: String,
+        source: io::Error,
+    },
+    #[error("cannot start")]
+    Io(#[from] io::Error),
+}
+
+impl RunError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Connect(error) => Some(error.hint()),
+            Self::Cds(error) => error.hint(),
+            Self::Listen { .. } => {
+                Some("another process may have the port; give another address, or `off`")
+            }
+            Self::Io(_) => None,
+        }
+    }
+}
 
 /// The `stunner-gateway-operator` program: reads the command line, does what it says, gives the exit code.
 pub fn main() -> ExitCode {
+    let env = |name: &str| std::env::var(name).ok();
+    match cli::parse(std::env::args_os(), &env) {
+        Ok(Command::Help(text)) => print!("{text}"),
+        Ok(Command::Version) => println!("stunner-gateway-operator {VERSION}"),
+        Ok(Command::Run(options)) => return execute(*options),
+        Err(usage) => {
+            eprint!("{}", usage.report());
+            return ExitCode::from(EXIT_USAGE);
+        }
+    }
     ExitCode::SUCCESS
+}
+
+fn execute(options: Options) -> ExitCode {
+    let log = logging::init(options.logs.format, &options.logs.spec).ok();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let result = match runtime {
+        Ok(runtime) => {
+            let result = runtime.block_on(process::run(options));
+            // A name that is still being looked up must not hold up the end.
+            runtime.shutdown_background();
+            result
+        }
+        Err(error) => Err(RunError::Io(error)),
+    };
+    if let Some(log) = log {
+        log.flush(LOG_PATIENCE);
+    }
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", report(&error, error.hint()));
+            ExitCode::from(EXIT_PROBLEM)
+        }
+    }
 }

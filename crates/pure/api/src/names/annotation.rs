@@ -36,6 +36,8 @@ pub const DATAPLANE_REPLICAS: &str = "stunner.l7mp.io/dataplane-replicas";
 pub const LAST_GOOD_GATEWAY: &str = "stunner.l7mp.io/last-good-gateway";
 /// On a Secret with last good inputs: UID of the Gateway.
 pub const LAST_GOOD_GATEWAY_UID: &str = "stunner.l7mp.io/last-good-gateway-uid";
+/// On a Secret with last good inputs: `controllerName` of the operator that stored it.
+pub const LAST_GOOD_CONTROLLER: &str = "stunner.l7mp.io/last-good-controller";
 
 /// Set by `kubectl rollout restart` on a pod template; stays.
 pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";

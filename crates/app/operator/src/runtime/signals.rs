@@ -1,0 +1,41 @@
+//! SIGTERM and SIGINT.
+
+use std::io;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// How often the process was asked to stop, by either signal. Counting is a task of its own, so that whatever the
+/// process waits for, it can be told to stop waiting.
+#[derive(Debug, Clone)]
+pub(super) struct Signals {
+    count: watch::Receiver<u32>,
+}
+
+impl Signals {
+    pub(super) fn listen() -> io::Result<Self> {
+        let mut term = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let (sender, count) = watch::channel(0);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    Some(()) = term.recv() => {}
+                    Some(()) = interrupt.recv() => {}
+                    else => return,
+                }
+                sender.send_modify(|count| *count += 1);
+            }
+        });
+        Ok(Self { count })
+    }
+
+    /// Returns once so many signals have come.
+    pub(super) async fn at_least(&self, wanted: u32) {
+        let mut count = self.count.clone();
+        let came = count.wait_for(|count| *count >= wanted).await.is_ok();
+        if !came {
+            std::future::pending().await
+        }
+    }
+}
