@@ -17,11 +17,11 @@ pub(super) fn pod(dataplane: &DataplaneSpec) -> PodSecurityContext {
     let container = dataplane.container_security_context.as_ref();
     // An image may say root, or a name that the kubelet cannot judge: a number settles it.
     context.run_as_user.get_or_insert(DATAPLANE_USER);
-    context.run_as_group.get_or_insert(DATAPLANE_USER);
     let user = container
         .and_then(|container| container.run_as_user)
         .or(context.run_as_user);
     if user != Some(0) {
+        context.run_as_group.get_or_insert(DATAPLANE_USER);
         context.run_as_non_root.get_or_insert(true);
     }
     context
@@ -57,18 +57,20 @@ pub(super) fn container(dataplane: &DataplaneSpec, ours: bool) -> SecurityContex
         .container_security_context
         .clone()
         .unwrap_or_default();
-    let capabilities = context.capabilities.get_or_insert_default();
-    capabilities
-        .drop
-        .get_or_insert_with(|| vec!["ALL".to_owned()]);
-    if dataplane.host_network == Some(true) {
+    // To a privileged container capabilities mean nothing.
+    if context.privileged != Some(true) {
+        let capabilities = context.capabilities.get_or_insert_default();
         capabilities
-            .add
-            .get_or_insert_with(|| vec!["NET_BIND_SERVICE".to_owned()]);
-    }
-    let escalates = context.privileged == Some(true) || adds_sys_admin(capabilities);
-    if !escalates {
-        context.allow_privilege_escalation.get_or_insert(false);
+            .drop
+            .get_or_insert_with(|| vec!["ALL".to_owned()]);
+        if dataplane.host_network == Some(true) {
+            capabilities
+                .add
+                .get_or_insert_with(|| vec!["NET_BIND_SERVICE".to_owned()]);
+        }
+        if !adds_sys_admin(capabilities) {
+            context.allow_privilege_escalation.get_or_insert(false);
+        }
     }
     if ours {
         context.read_only_root_filesystem.get_or_insert(true);
