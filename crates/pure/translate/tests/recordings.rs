@@ -195,6 +195,11 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
         "TLS or DTLS listener without a usable certificate",
     ),
     (
+        "11",
+        "status/*/conditions/Programmed",
+        "TLS or DTLS listener without a usable certificate",
+    ),
+    (
         "26",
         "config/*/listeners/stunner.udp-gateway.bare-tls",
         "TLS or DTLS listener without a usable certificate",
