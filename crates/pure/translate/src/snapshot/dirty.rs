@@ -129,16 +129,13 @@ impl Snapshot {
         }
     }
 
-    /// The classes that use a GatewayConfig, with their Gateways, and the Gateways that fall back to it.
+    /// The classes that use a GatewayConfig, with their Gateways.
     fn touch_config(&self, config: &NamespacedName, dirty: &mut Dirty) {
         for class in self.index.classes_by_config.of(config) {
             dirty.insert(Unit::Class(class.clone()));
             for gateway in self.index.gateways_by_class.of(class) {
                 self.touch_gateway(gateway, dirty);
             }
-        }
-        for gateway in self.index.gateways_by_last_good_config.of(config) {
-            self.touch_gateway(gateway, dirty);
         }
     }
 

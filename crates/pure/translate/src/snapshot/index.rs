@@ -72,8 +72,7 @@ pub(super) struct Index {
     pub(super) routes_by_foreign_namespace: Referrers<String, RouteId>,
     pub(super) gateways_by_foreign_namespace: Referrers<String, NamespacedName>,
     pub(super) configs_by_foreign_namespace: Referrers<String, NamespacedName>,
-    /// What a Gateway falls back to may name objects that nothing else names any more.
-    pub(super) gateways_by_last_good_config: Referrers<NamespacedName, NamespacedName>,
+    /// What a Gateway falls back to may name a Dataplane that nothing else names any more.
     pub(super) gateways_by_last_good_dataplane: Referrers<String, NamespacedName>,
     /// Services that are reached at nodes, so far as they are reached at all.
     pub(super) services_on_nodes: BTreeSet<NamespacedName>,
@@ -136,13 +135,7 @@ impl Index {
         last_good: &LastGood,
         present: bool,
     ) {
-        let config = &last_good.config;
-        self.gateways_by_last_good_config.set(
-            NamespacedName::new(&config.namespace, &config.name),
-            gateway.clone(),
-            present,
-        );
-        let named = dataplane_of_config(config.spec.dataplane.as_deref());
+        let named = dataplane_of_config(last_good.config.spec.dataplane.as_deref());
         let kept = last_good.dataplane.iter().map(|(name, _)| name.as_str());
         for dataplane in kept.chain([named]) {
             self.gateways_by_last_good_dataplane.set(

@@ -342,6 +342,48 @@ fn a_grant_touches_what_refers_into_its_namespace() {
 }
 
 #[test]
+fn a_grant_touches_gateways_with_certificates_in_its_namespace() {
+    let mut snapshot = world_with(
+        "{kind: Gateway, metadata: {namespace: stunner, name: gw}, spec: {gatewayClassName: stunner, listeners: [
+           {name: tls, protocol: TLS, port: 443, tls: {certificateRefs: [{name: cert, namespace: certs}]}}]}}",
+    );
+    let grant =
+        "{kind: ReferenceGrant, metadata: {namespace: certs, name: g}, spec: {from: [], to: []}}";
+    assert_eq!(names(&snapshot.apply(object(grant))), GATEWAY);
+}
+
+#[test]
+fn once_its_class_is_gone_the_service_of_a_gateway_tells_routes_whose_it_was() {
+    let mut snapshot = snapshot(WORLD);
+    snapshot.remove(&ObjectKey::new(ObjectKind::GatewayClass, "", "stunner"));
+    let service =
+        "{kind: Service, metadata: {namespace: stunner, name: gw}, spec: {clusterIP: 10.96.0.9}}";
+    assert_eq!(
+        names(&snapshot.apply(object(service))),
+        ["gateway stunner/gw", "route stunner/media"]
+    );
+}
+
+#[test]
+fn rivals_for_a_config_map_are_touched_with_its_writer() {
+    let mut snapshot = world_with(
+        "{kind: GatewayClass, metadata: {name: second}, spec: {controllerName: stunner.l7mp.io/gateway-operator,
+           parametersRef: {group: stunner.l7mp.io, kind: GatewayConfig, namespace: system, name: second}}}
+---
+{kind: GatewayConfig, metadata: {namespace: system, name: second}, spec: {}}",
+    );
+    let removed = snapshot.remove(&ObjectKey::new(
+        ObjectKind::GatewayConfig,
+        "system",
+        "config",
+    ));
+    assert_eq!(
+        names(&removed),
+        ["class second", "class stunner", "gateway stunner/gw"]
+    );
+}
+
+#[test]
 fn namesakes_are_touched_when_a_route_comes_or_goes() {
     let official = "{kind: UDPRoute, apiVersion: gateway.networking.k8s.io/v1,
       metadata: {namespace: stunner, name: media}, spec: {parentRefs: [{name: gw}], rules: []}}";
