@@ -11,7 +11,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use sha2::{Digest, Sha256};
 use stunner_api::NamespacedName;
 use stunner_api::names::{FIELD_MANAGER, annotation, label, last_good as names};
@@ -73,13 +73,15 @@ impl LastGoodSecrets {
         let selector = format!("{}={}", label::LAST_GOOD, label::LAST_GOOD_VALUE);
         let params = ListParams::default().labels(&selector);
         let secrets = bounded(self.api().list(&params)).await;
-        let secrets = secrets.map_err(|error| LastGoodError {
+        // What is not known to be stored is stored again.
+        self.lock().clear();
+        let secrets = secrets.map_err(|why| LastGoodError {
             namespace: self.namespace.clone(),
-            why: error,
+            why,
         })?;
         let loaded: BTreeMap<_, _> = secrets
             .iter()
-            .filter(|secret| is_of(secret, &self.controller_name))
+            .filter(|secret| is_of(&secret.metadata, &self.controller_name))
             .filter_map(read)
             .collect();
         *self.lock() = loaded.clone().into_iter().collect();
@@ -110,13 +112,25 @@ impl LastGoodSecrets {
 
     pub(super) async fn delete(&self, gateway: &NamespacedName) -> Result<(), WriteError> {
         let name = secret_name(gateway);
-        match bounded(self.api().delete(&name, &DeleteParams::default())).await {
-            Ok(_) | Err(WriteError::NotFound) => {
-                self.lock().remove(gateway);
-                Ok(())
+        let stored = bounded(self.api().get_metadata_opt(&name)).await?;
+        // The Gateway may have moved to another operator in this namespace, which stores its own inputs for it.
+        if let Some(secret) = stored
+            && is_of(&secret.metadata, &self.controller_name)
+        {
+            let params = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: secret.metadata.uid,
+                    resource_version: secret.metadata.resource_version,
+                }),
+                ..DeleteParams::default()
+            };
+            match bounded(self.api().delete(&name, &params)).await {
+                Ok(_) | Err(WriteError::NotFound) => {}
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
+        self.lock().remove(gateway);
+        Ok(())
     }
 
     fn warn(&self, error: &WriteError) {
@@ -175,8 +189,8 @@ fn secret(
     })
 }
 
-fn is_of(secret: &Secret, controller_name: &str) -> bool {
-    let annotations = secret.metadata.annotations.as_ref();
+fn is_of(metadata: &ObjectMeta, controller_name: &str) -> bool {
+    let annotations = metadata.annotations.as_ref();
     annotations
         .and_then(|annotations| annotations.get(annotation::LAST_GOOD_CONTROLLER))
         .is_some_and(|name| name == controller_name)

@@ -61,14 +61,6 @@ impl Live {
         value.ok()
     }
 
-    /// `controllerName` of a GatewayClass.
-    pub(super) fn controller_of(&self, class: &str) -> Option<String> {
-        match self.object(&ObjectKey::new(ObjectKind::GatewayClass, "", class))? {
-            Object::GatewayClass(class) => Some(class.spec.controller_name.clone()),
-            _ => None,
-        }
-    }
-
     /// The UID of a Gateway.
     pub(super) fn gateway_uid(&self, name: &NamespacedName) -> Option<String> {
         let key = ObjectKey {

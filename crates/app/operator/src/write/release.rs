@@ -66,12 +66,8 @@ pub(super) async fn gateway(context: &Context, name: &NamespacedName, progress: 
 /// Whether a Gateway that is not ours was ours before. Another operator of our kind may look after it, and its objects
 /// look like ours: that is no reason to delete them.
 fn was_ours(context: &Context, name: &NamespacedName, uid: &str, progress: &Progress) -> bool {
-    let setup = &context.setup;
-    progress.was_ours
-        || setup.last_good.stored(name).is_some_and(|stored| {
-            let controller = setup.live.controller_of(&stored.class);
-            stored.gateway_uid == uid && controller.as_ref() == Some(&setup.controller_name)
-        })
+    let stored = context.setup.last_good.stored(name);
+    progress.was_ours || stored.is_some_and(|stored| stored.gateway_uid == uid)
 }
 
 /// That the engine sees no Gateway is not enough: the API server itself has to say that there is none.
