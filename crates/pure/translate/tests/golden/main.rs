@@ -14,6 +14,7 @@
 //!
 //! `UPDATE=1 cargo test -p stunner-translate --test golden` writes the `out.yaml` files anew; review the difference.
 
+mod incremental;
 mod proofs;
 #[path = "../support/mod.rs"]
 mod support;
@@ -94,16 +95,11 @@ impl Case {
         settings
     }
 
-    /// The world, learned in the order of the file or the other way round.
-    fn snapshot(&self, backwards: bool) -> Snapshot {
+    /// What is known before any object is: what Gateways ran on, and what could not be written.
+    fn beginning(&self) -> Snapshot {
         let mut snapshot = Snapshot::default();
-        let mut documents: Vec<&Value> = self.documents.iter().collect();
-        if backwards {
-            documents.reverse();
-        }
-        for document in documents {
+        for document in &self.documents {
             match document["kind"].as_str() {
-                Some("Settings") => {}
                 Some("LastGood") => {
                     let gateway = gateway_of(document);
                     let last_good: LastGood = serde_json::from_value(document["spec"].clone())
@@ -114,12 +110,29 @@ impl Case {
                     let (kind, failure) = write_failure(document);
                     snapshot.set_write_failure(&gateway_of(document), kind, Some(failure));
                 }
-                _ => {
-                    let object = object(&stored(document.clone()))
-                        .unwrap_or_else(|| panic!("{}: unknown kind {document}", self.name));
-                    snapshot.apply(object);
-                }
+                _ => {}
             }
+        }
+        snapshot
+    }
+
+    /// The world, learned in the order of the file or the other way round.
+    fn snapshot(&self, backwards: bool) -> Snapshot {
+        let mut snapshot = self.beginning();
+        let mut documents: Vec<&Value> = self.documents.iter().collect();
+        if backwards {
+            documents.reverse();
+        }
+        for document in documents {
+            if matches!(
+                document["kind"].as_str(),
+                Some("Settings" | "LastGood" | "WriteFailure")
+            ) {
+                continue;
+            }
+            let object = object(&stored(document.clone()))
+                .unwrap_or_else(|| panic!("{}: unknown kind {document}", self.name));
+            snapshot.apply(object);
         }
         snapshot
     }
