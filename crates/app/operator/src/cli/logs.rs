@@ -83,5 +83,5 @@ fn level(text: &str) -> Result<String, Wrong> {
 
 /// The client library warns of every failed request; the watches say the same in their own words, once.
 fn with_libraries(spec: &str) -> String {
-    format!("{spec},kube_runtime:ERROR,kube_client:ERROR")
+    format!("{spec},kube_runtime:DISABLE,kube_client:DISABLE")
 }

@@ -117,8 +117,11 @@ impl Engine {
             return false;
         }
         if self.caches.is_complete() {
-            let referenced = self.snapshot.referenced_secrets(&self.settings);
-            for secret in &referenced {
+            // Lists that came in later may have taken references away.
+            let followed = self.watches.keys().filter_map(WatchKey::secret);
+            let mut secrets: BTreeSet<_> = followed.collect();
+            secrets.extend(self.snapshot.referenced_secrets(&self.settings));
+            for secret in &secrets {
                 self.follow_secret(secret);
             }
         }
@@ -133,6 +136,7 @@ impl Engine {
             self.snapshot.gateways().count(),
             self.caches.watches(ObjectKind::Secret)
         );
+        self.start_writing();
         self.dirty = self.everything();
         self.pass();
         true

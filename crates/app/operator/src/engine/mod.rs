@@ -67,6 +67,7 @@ pub struct Engine {
     watches: Watches,
     store: ConfigStore,
     setup: Setup,
+    leads: bool,
     /// On the leader only.
     writer: Option<Writer>,
     live: Arc<Live>,
@@ -99,6 +100,7 @@ impl Engine {
             watches: parts.watches,
             store: parts.store,
             setup: parts.writer,
+            leads: false,
             writer: None,
             live: parts.live,
             route_apis: parts.route_apis,

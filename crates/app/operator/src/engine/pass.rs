@@ -97,18 +97,22 @@ impl Engine {
     }
 
     pub(super) fn set_leader(&mut self, leads: bool) {
+        self.leads = leads;
         self.metrics.leader.set(u64::from(leads));
-        if !leads {
+        if leads {
+            self.start_writing();
+        } else {
             // Ends all writes at once: another replica may be writing already.
             self.writer = None;
-            return;
         }
-        if self.writer.is_none() {
+    }
+
+    /// Nothing is written before everything is known.
+    pub(super) fn start_writing(&mut self) {
+        if self.leads && self.loaded && self.writer.is_none() {
             self.writer = Some(Writer::start(self.setup.clone()));
             // What was translated while another replica led was not written by this one.
-            if self.loaded {
-                self.touch_everything();
-            }
+            self.touch_everything();
         }
     }
 

@@ -111,7 +111,7 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
             instance: identity,
             live: Arc::clone(&live),
             route_apis: Arc::clone(&route_apis),
-            last_good: Arc::clone(&last_good_secrets),
+            last_good: last_good_secrets,
             metrics: metrics.clone(),
             feedback: feedback_sender,
         },
@@ -125,10 +125,7 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
         events,
         feedback,
         served: discovery::follow(client),
-        leader: match options.leader_elect {
-            true => start::leads_informed(leadership.leads(), last_good_secrets),
-            false => leadership.leads(),
-        },
+        leader: leadership.leads(),
     };
 
     let (loaded_sender, loaded) = oneshot::channel();

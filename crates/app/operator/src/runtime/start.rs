@@ -8,7 +8,6 @@ use kube::{Api, Client};
 use stunner_api::NamespacedName;
 use stunner_api::names::cds;
 use stunner_translate::{CdsAccess, GatewayApi, LastGood, Mode, Settings};
-use tokio::sync::watch;
 
 use crate::cds::{self as discovery_service, BoundServers, Tls};
 use crate::cli::Options;
@@ -116,38 +115,6 @@ pub(super) async fn last_good(
             }
         }
     }
-}
-
-/// Leadership that begins with a look at what earlier leaders stored since this replica started.
-pub(super) fn leads_informed(
-    mut leads: watch::Receiver<bool>,
-    secrets: Arc<LastGoodSecrets>,
-) -> watch::Receiver<bool> {
-    let (sender, receiver) = watch::channel(false);
-    leads.mark_changed();
-    tokio::spawn(async move {
-        while leads.changed().await.is_ok() {
-            if !*leads.borrow_and_update() {
-                sender.send_replace(false);
-                continue;
-            }
-            let informed = async {
-                while let Err(error) = secrets.load().await {
-                    if error.is_refusal() {
-                        break;
-                    }
-                    tokio::time::sleep(RETRY).await;
-                }
-            };
-            tokio::select! {
-                () = informed => {
-                    sender.send_replace(true);
-                }
-                _ = leads.changed() => leads.mark_changed(),
-            }
-        }
-    });
-    receiver
 }
 
 pub(super) fn settings(options: &Options, cds: CdsAccess) -> Settings {

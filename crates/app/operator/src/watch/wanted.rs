@@ -26,6 +26,18 @@ pub struct WatchKey {
     pub name: Option<String>,
 }
 
+impl WatchKey {
+    /// The Secret that is watched.
+    pub fn secret(&self) -> Option<NamespacedName> {
+        match (self.kind, &self.namespace, &self.name) {
+            (ObjectKind::Secret, Some(namespace), Some(name)) => {
+                Some(NamespacedName::new(namespace, name))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for WatchKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.namespace, &self.name) {
