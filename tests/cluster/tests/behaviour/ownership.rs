@@ -72,11 +72,16 @@ async fn a_service_of_somebody_else_is_left_alone_and_reported() {
     let theirs = theirs.unwrap_or_default();
     let operator = site.operator(cluster).await;
     site.apply(site.gateway("gw")).await;
-    let live = site
-        .conditions(kinds::GATEWAY, "gw", &[("Programmed", "False")])
-        .await;
-    let told = message(&live["status"], "Programmed");
-    assert!(told.contains("taken-name/gw"), "{told}");
+    site.object(kinds::GATEWAY, "gw", |live| {
+        conditions(&live["status"], &[("Programmed", "False")])?;
+        let told = message(&live["status"], "Programmed");
+        if told.contains("taken-name/gw") {
+            Ok(())
+        } else {
+            Err(told)
+        }
+    })
+    .await;
     stays(
         "their Service is untouched",
         Duration::from_millis(500),

@@ -141,10 +141,14 @@ async fn disabled_dataplane(w: &mut World) {
     w.step("M59", "survives the end of the second gateway", async |w| {
         w.objects.delete(kinds::GATEWAY, NS, "gateway-2").await;
         config_is_gone(w, "gateway-2").await;
-        // The Go operator reports NoMatchingParent for a Gateway that is not there, also where it belonged to another
-        // controller. Our entry for it is withdrawn instead.
         w.route("udproute-ok", |route| {
-            parents(route, &[("gateway-1", "True/Accepted")])
+            parents(
+                route,
+                &[
+                    ("gateway-1", "True/Accepted"),
+                    ("gateway-2", "False/NoMatchingParent"),
+                ],
+            )
         })
         .await;
         collect_garbage(w, "gateway-2").await;
@@ -277,10 +281,10 @@ async fn metadata_and_dataplanes(w: &mut World) {
     w.step("M72", "keeps foreign metadata, and its own", async |w| {
         let tampering = json!({
             "metadata": {
-                "labels": { "foreign-label": "kept", OWNED_BY: "spoiled" },
+                "labels": { "foreign-label": "kept", RELATED_GATEWAY: "spoiled" },
                 "annotations": { "foreign-annotation": "kept", RELATED_GATEWAY: "spoiled" },
             },
-            "spec": { "template": { "metadata": { "annotations": { "foreign-annotation": "gone" } } } },
+            "spec": { "template": { "metadata": { "annotations": { "foreign-annotation": "kept" } } } },
         });
         w.objects.merge(kinds::DEPLOYMENT, NS, "gateway-2", tampering).await;
         let mut gateway = gateway_of_class_2();
@@ -291,6 +295,7 @@ async fn metadata_and_dataplanes(w: &mut World) {
         w.deployment("gateway-2", |live| {
             belongs_to(live, "gateway-2")?;
             let metadata = &live["metadata"];
+            same(&metadata["labels"][RELATED_GATEWAY], "gateway-2")?;
             same(&metadata["labels"]["foreign-label"], "kept")?;
             same(&metadata["labels"]["gateway-label"], "copied")?;
             same(&metadata["annotations"]["foreign-annotation"], "kept")?;
@@ -298,7 +303,9 @@ async fn metadata_and_dataplanes(w: &mut World) {
             // Neither labels nor annotations of the Gateway reach the pods: changing one must not restart them.
             let template = &live["spec"]["template"]["metadata"];
             same(&template["labels"], pod_labels("gateway-2"))?;
-            absent(&template["annotations"]["gateway-annotation"])
+            absent(&template["annotations"]["gateway-annotation"])?;
+            // The Go operator removes this one, which takes `kubectl rollout restart` back.
+            same(&template["annotations"]["foreign-annotation"], "kept")
         })
         .await;
     })
