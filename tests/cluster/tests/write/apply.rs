@@ -93,7 +93,11 @@ async fn removed_annotations_ports_and_fields_go_and_those_of_others_stay() {
 async fn new_ports_keep_their_node_ports_and_the_service_its_addresses() {
     let test = "new_ports_keep_their_node_ports_and_the_service_its_addresses";
     let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
-    let (mut world, mut service, _) = written(cluster, "write-ports").await;
+    let mut world = World::new(cluster, "write-ports").await;
+    let mut service = service(&world.gateway, &world.uid);
+    // Ports of the same number share a node port.
+    service["spec"]["ports"][1]["port"] = json!(5349);
+    world.write(&[&service]).await;
     let before = world.service().await;
     service["spec"]["ports"][0]["targetPort"] = json!(13478);
     service["spec"]["ports"][1]["port"] = json!(3479);

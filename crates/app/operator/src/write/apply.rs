@@ -170,11 +170,15 @@ impl Target<'_> {
         }
         if let Some(why) = difference(&self.desired.body, &live) {
             tracing::debug!(kind = ?self.desired.kind, object = %self.desired.name, %why, "applying");
-            if matches!(why, Difference::Excess(_)) {
-                self.merge(&ports::replace(&self.desired.body, &live), part)
-                    .await?;
+            if !matches!(why, Difference::Excess(_)) {
+                live = self.apply(Some(&live), part).await?;
             }
-            live = self.apply(Some(&live), part).await?;
+            // Applying does not take away what others put there or hold on to.
+            if ports::has_excess(&self.desired.body, &live) {
+                let patch = ports::replace(&self.desired.body, &live);
+                live = self.merge(&patch, part).await?;
+                live = self.apply(Some(&live), part).await?;
+            }
             operation = Operation::Updated;
         }
         if self.set_replicas(&live, part).await? {

@@ -6,6 +6,8 @@
 use serde_json::{Value, json};
 use stunner_api::names::annotation;
 
+use super::managed_fields::entries;
+
 /// A merge patch that brings the number to what is asked for, or just records it; `None` when neither is needed.
 pub(super) fn patch(live: &Value, replicas: i32) -> Option<Value> {
     let recorded = live
@@ -15,14 +17,19 @@ pub(super) fn patch(live: &Value, replicas: i32) -> Option<Value> {
     if is_recorded {
         return None;
     }
-    // Without a record the number is not ours to change, unless the object is as it was made: then the operator was
-    // stopped between making it and setting the number.
-    let is_untouched = live.pointer("/metadata/generation") == Some(&json!(1));
+    // Without a record the number is not ours to change, unless nobody ever set it: then the operator was stopped
+    // between making the object and setting the number.
     let mut patch = record(live, replicas);
-    if recorded.is_some() || is_untouched {
+    if recorded.is_some() || !is_owned(live) {
         patch["spec"] = json!({"replicas": replicas});
     }
     Some(patch)
+}
+
+/// Whether somebody set the number. An object without managed fields does not tell.
+fn is_owned(live: &Value) -> bool {
+    let owns = |entry: &Value| entry.pointer("/fieldsV1/f:spec/f:replicas").is_some();
+    entries(live).count() == 0 || entries(live).any(owns)
 }
 
 /// A merge patch that records the number and fails if the object has changed since.
@@ -37,9 +44,15 @@ pub(super) fn record(live: &Value, replicas: i32) -> Value {
 mod tests {
     use super::*;
 
-    fn live(generation: i64, recorded: Option<&str>, replicas: i32) -> Value {
+    fn live(owner: Option<&str>, recorded: Option<&str>, replicas: i32) -> Value {
+        let mut entries =
+            vec![json!({"manager": "us", "fieldsV1": {"f:spec": {"f:selector": {}}}})];
+        entries
+            .extend(owner.map(
+                |owner| json!({"manager": owner, "fieldsV1": {"f:spec": {"f:replicas": {}}}}),
+            ));
         let mut live = json!({
-            "metadata": {"resourceVersion": "5", "generation": generation},
+            "metadata": {"resourceVersion": "5", "managedFields": entries},
             "spec": {"replicas": replicas}
         });
         if let Some(recorded) = recorded {
@@ -51,12 +64,12 @@ mod tests {
 
     #[test]
     fn a_scaled_deployment_keeps_its_number() {
-        assert_eq!(patch(&live(7, Some("2"), 9), 2), None);
+        assert_eq!(patch(&live(Some("scaler"), Some("2"), 9), 2), None);
     }
 
     #[test]
     fn a_changed_number_is_set_and_recorded() {
-        let patch = patch(&live(7, Some("2"), 9), 3).unwrap();
+        let patch = patch(&live(Some("scaler"), Some("2"), 9), 3).unwrap();
         assert_eq!(patch["spec"], json!({"replicas": 3}));
         assert_eq!(patch["metadata"]["resourceVersion"], "5");
         assert_eq!(
@@ -67,13 +80,17 @@ mod tests {
 
     #[test]
     fn an_adopted_deployment_only_gets_its_number_recorded() {
-        let patch = patch(&live(4, None, 9), 2).unwrap();
+        let patch = patch(&live(Some("manager"), None, 9), 2).unwrap();
+        assert_eq!(patch.get("spec"), None);
+        let mut silent = live(None, None, 9);
+        silent["metadata"]["managedFields"] = json!(null);
+        let patch = super::patch(&silent, 2).unwrap();
         assert_eq!(patch.get("spec"), None);
     }
 
     #[test]
     fn a_deployment_that_was_just_made_gets_its_number() {
-        let patch = patch(&live(1, None, 1), 2).unwrap();
+        let patch = patch(&live(None, None, 1), 2).unwrap();
         assert_eq!(patch["spec"], json!({"replicas": 2}));
     }
 }
