@@ -232,11 +232,22 @@ fn resolved_refs(metadata: &ObjectMeta, problems: &[BackendProblem]) -> Conditio
     if reason.is_none() {
         parts.push("All backends are resolved.".to_owned());
     }
+    let mut ungranted: Vec<String> = Vec::new();
     for problem in problems {
-        let sentence = problem.to_string();
-        if !parts.contains(&sentence) {
-            parts.push(sentence);
+        if let BackendProblem::WithoutGrant(target) = problem {
+            push_new(
+                &mut ungranted,
+                format!("{} {}", target.kind(), target.name()),
+            );
+        } else {
+            push_new(&mut parts, problem.to_string());
         }
+    }
+    if !ungranted.is_empty() {
+        parts.push(format!(
+            "In other namespaces without a ReferenceGrant, which works only because grants are not enforced: {}.",
+            ungranted.join(", ")
+        ));
     }
     condition(
         metadata,
@@ -245,4 +256,10 @@ fn resolved_refs(metadata: &ObjectMeta, problems: &[BackendProblem]) -> Conditio
         reason.unwrap_or(reason::RESOLVED_REFS),
         sentences(parts),
     )
+}
+
+fn push_new(parts: &mut Vec<String>, part: String) {
+    if !parts.contains(&part) {
+        parts.push(part);
+    }
 }

@@ -173,8 +173,7 @@ impl fmt::Display for BackendProblem {
                 let (kind, name) = (target.kind(), target.name());
                 write!(
                     f,
-                    "{kind} {name} is in another namespace without a ReferenceGrant, which works only because grants \
-                     are not enforced."
+                    "{kind} {name} is in another namespace without a ReferenceGrant."
                 )
             }
         }

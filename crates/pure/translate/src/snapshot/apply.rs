@@ -109,7 +109,7 @@ impl Snapshot {
         }
     }
 
-    pub(super) fn object(&self, key: &ObjectKey) -> Option<Object> {
+    fn object(&self, key: &ObjectKey) -> Option<Object> {
         let name = &key.name;
         match key.kind {
             ObjectKind::GatewayClass => found(&self.classes, &name.name, Object::GatewayClass),

@@ -155,8 +155,8 @@ impl Index {
         );
         self.configs_by_config_map
             .set(config_map_of(name, config), name.clone(), present);
-        if let Some(reference) = &spec.auth_ref {
-            let secret = secret_of(reference, &name.namespace);
+        let auth_ref = spec.auth_ref.as_ref();
+        if let Some(secret) = auth_ref.and_then(|reference| secret_of(reference, &name.namespace)) {
             if secret.namespace != name.namespace {
                 self.configs_by_foreign_namespace.set(
                     secret.namespace.clone(),
@@ -240,13 +240,18 @@ fn dataplane_of_config(name: Option<&str>) -> &str {
         .unwrap_or(names::DEFAULT_DATAPLANE)
 }
 
-fn secret_of(reference: &SecretRef, namespace: &str) -> NamespacedName {
+/// `None` for what is no Secret: nothing is read then.
+fn secret_of(reference: &SecretRef, namespace: &str) -> Option<NamespacedName> {
+    let kind = reference.kind.as_deref().unwrap_or(names::SECRET_KIND);
+    if kind != names::SECRET_KIND {
+        return None;
+    }
     let namespace = reference
         .namespace
         .as_deref()
         .filter(|namespace| !namespace.is_empty())
         .unwrap_or(namespace);
-    NamespacedName::new(namespace, &reference.name)
+    Some(NamespacedName::new(namespace, &reference.name))
 }
 
 /// The Secrets that a Gateway's listeners name.
@@ -260,7 +265,7 @@ pub(super) fn certificate_secrets(
         .iter()
         .filter_map(|listener| listener.tls.as_ref())
         .flat_map(|tls| &tls.certificate_refs)
-        .map(|reference| secret_of(reference, &name.namespace))
+        .filter_map(|reference| secret_of(reference, &name.namespace))
 }
 
 pub(super) fn service_of_slice(slice: &EndpointSlice) -> Option<NamespacedName> {

@@ -9,7 +9,6 @@ mod dirty;
 mod index;
 mod read;
 mod relevance;
-mod trim;
 
 #[cfg(test)]
 pub(crate) mod manifest;

@@ -334,7 +334,7 @@ proptest! {
         }
         let mut backwards = Snapshot::default();
         for object in latest.into_values().rev() {
-            backwards.apply(object.trimmed());
+            backwards.apply(object);
         }
         prop_assert_eq!(translate(&direct, &settings), translate(&backwards, &settings));
         prop_assert_eq!(direct.units(), backwards.units());

@@ -5,17 +5,14 @@ use std::sync::Arc;
 
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use stunner_api::gateway::{
-    BackendRef, Gateway, GatewayClass, L4Route, ParentRef, ReferenceGrant, RouteStatus,
-};
+use stunner_api::gateway::{BackendRef, Gateway, L4Route, ParentRef, ReferenceGrant};
 use stunner_api::v1::UdpRoute;
 use stunner_api::{NamespacedName, names};
 
 use super::index::certificate_secrets;
 use super::{Dirty, Snapshot};
 use crate::address::node_address;
-use crate::key::{ObjectKey, ObjectKind, RouteId, RouteKind, Unit};
-use crate::last_good::LastGood;
+use crate::key::{RouteId, RouteKind, Unit};
 use crate::ownership::ownership;
 use crate::settings::Settings;
 
@@ -83,71 +80,6 @@ impl Snapshot {
 
     pub fn gateways(&self) -> impl Iterator<Item = (&NamespacedName, &Arc<Gateway>)> {
         self.gateways.iter()
-    }
-
-    pub fn gateway(&self, name: &NamespacedName) -> Option<&Arc<Gateway>> {
-        self.gateways.get(name)
-    }
-
-    pub fn class(&self, name: &str) -> Option<&Arc<GatewayClass>> {
-        self.classes.get(name)
-    }
-
-    pub fn last_good(&self, gateway: &NamespacedName) -> Option<&Arc<LastGood>> {
-        self.last_good.get(gateway)
-    }
-
-    pub fn contains(&self, key: &ObjectKey) -> bool {
-        self.object(key).is_some()
-    }
-
-    /// The keys of all objects of a kind, for telling what vanished while nobody watched.
-    pub fn keys(&self, kind: ObjectKind) -> Vec<ObjectKey> {
-        let cluster_scoped = |name: &String| NamespacedName::new("", name.as_str());
-        let names: Vec<NamespacedName> = match kind {
-            ObjectKind::GatewayClass => self.classes.keys().map(cluster_scoped).collect(),
-            ObjectKind::GatewayConfig => self.gateway_configs.keys().cloned().collect(),
-            ObjectKind::Gateway => self.gateways.keys().cloned().collect(),
-            ObjectKind::Route(RouteKind::Udp) => self.udp_routes.keys().cloned().collect(),
-            ObjectKind::Route(RouteKind::OfficialUdp) => {
-                self.official_udp_routes.keys().cloned().collect()
-            }
-            ObjectKind::Route(RouteKind::OfficialTcp) => {
-                self.official_tcp_routes.keys().cloned().collect()
-            }
-            ObjectKind::StaticService => self.static_services.keys().cloned().collect(),
-            ObjectKind::Dataplane => self.dataplanes.keys().map(cluster_scoped).collect(),
-            ObjectKind::ReferenceGrant => self.reference_grants.keys().cloned().collect(),
-            ObjectKind::Secret => self.secrets.keys().cloned().collect(),
-            ObjectKind::Service => self.services.keys().cloned().collect(),
-            ObjectKind::EndpointSlice => self.endpoint_slices.keys().cloned().collect(),
-            ObjectKind::Endpoints => self.endpoints.keys().cloned().collect(),
-            ObjectKind::Namespace => self.namespaces.keys().map(cluster_scoped).collect(),
-            ObjectKind::Node => self.nodes.keys().map(cluster_scoped).collect(),
-            ObjectKind::Deployment => self.deployments.keys().cloned().collect(),
-            ObjectKind::DaemonSet => self.daemon_sets.keys().cloned().collect(),
-            ObjectKind::ConfigMap => self.config_maps.keys().cloned().collect(),
-        };
-        names
-            .into_iter()
-            .map(|name| ObjectKey { kind, name })
-            .collect()
-    }
-
-    /// The live metadata and status of a route.
-    pub fn route_status(
-        &self,
-        kind: RouteKind,
-        name: &NamespacedName,
-    ) -> Option<(&ObjectMeta, Option<&RouteStatus>)> {
-        match kind {
-            RouteKind::Udp => {
-                let route = self.udp_routes.get(name)?;
-                Some((&route.metadata, route.status.as_ref()))
-            }
-            RouteKind::OfficialUdp => official_status(self.official_udp_routes.get(name)?),
-            RouteKind::OfficialTcp => official_status(self.official_tcp_routes.get(name)?),
-        }
     }
 
     /// The Secrets that GatewayConfigs and our own Gateways refer to: no others need be read.
@@ -253,8 +185,4 @@ impl Snapshot {
             .collect();
         self.index.changed_secrets.extend(secrets);
     }
-}
-
-fn official_status(route: &L4Route) -> Option<(&ObjectMeta, Option<&RouteStatus>)> {
-    Some((&route.metadata, route.status.as_ref()))
 }
