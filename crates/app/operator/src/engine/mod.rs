@@ -18,6 +18,7 @@ use stunner_cds::server::ConfigStore;
 use stunner_telemetry::metrics::{Operator as Metrics, mark_active};
 use stunner_translate::{Dirty, LastGood, Settings, Snapshot};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use self::caches::Caches;
@@ -67,6 +68,8 @@ pub struct Engine {
     watches: Watches,
     store: ConfigStore,
     setup: Setup,
+    /// Waits for the writer, to tell that a translation is written.
+    acknowledging: Option<JoinHandle<()>>,
     leads: bool,
     /// On the leader only.
     writer: Option<Writer>,
@@ -100,6 +103,7 @@ impl Engine {
             watches: parts.watches,
             store: parts.store,
             setup: parts.writer,
+            acknowledging: None,
             leads: false,
             writer: None,
             live: parts.live,

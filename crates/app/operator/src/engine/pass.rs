@@ -7,6 +7,8 @@ use stunner_cds::ConfigId;
 use stunner_cds::server::{Change, ConfigText};
 use stunner_translate::{Dirty, Mode, Plan, Unit, farewell, translate_units};
 
+use tokio::task::JoinHandle;
+
 use super::Engine;
 use crate::write::{Batch, Writer};
 
@@ -87,6 +89,21 @@ impl Engine {
             plan: Arc::new(plan),
             asked,
         });
+        // One is enough: it waits for what is submitted later too.
+        if self
+            .acknowledging
+            .as_ref()
+            .is_none_or(JoinHandle::is_finished)
+        {
+            let (idle, metrics) = (writer.idle(), self.metrics.clone());
+            self.acknowledging = Some(tokio::spawn(async move {
+                idle.await;
+                if metrics.leader.value() == 1 {
+                    let generation = metrics.generation.value();
+                    metrics.generation_last_acked.set(generation);
+                }
+            }));
+        }
     }
 
     /// Everything there is, and everything that may be left of what is gone.

@@ -93,9 +93,11 @@ impl Writer {
     }
 
     /// Returns when everything submitted so far was written or has failed. What failed is tried again later.
-    pub async fn idle(&self) {
+    pub fn idle(&self) -> impl Future<Output = ()> + Send + use<> {
         let (done, wait) = oneshot::channel();
-        if self.commands.send(Command::Idle(done)).is_ok() {
+        // If the writer is gone, so is the other end, and there is nothing to wait for.
+        let _ = self.commands.send(Command::Idle(done));
+        async {
             let _ = wait.await;
         }
     }
