@@ -58,21 +58,23 @@ fn named(context: &GatewayContext<'_>, name: String) -> ObjectMeta {
     ObjectMeta {
         name: Some(name),
         namespace: Some(context.name.namespace.clone()),
-        owner_references: Some(vec![owner_reference(context)]),
+        owner_references: owner_reference(context).map(|owner| vec![owner]),
         ..ObjectMeta::default()
     }
 }
 
-/// The Gateway owns what is made for it, so that Kubernetes deletes it with the Gateway.
-fn owner_reference(context: &GatewayContext<'_>) -> OwnerReference {
-    OwnerReference {
+/// The Gateway owns what is made for it, so that Kubernetes deletes it with the Gateway. One from a file has no UID and
+/// owns nothing.
+fn owner_reference(context: &GatewayContext<'_>) -> Option<OwnerReference> {
+    let uid = context.gateway.metadata.uid.clone();
+    Some(OwnerReference {
         api_version: format!("{GATEWAY_GROUP}/v1"),
         kind: GATEWAY_KIND.to_owned(),
         name: context.name.name.clone(),
-        uid: context.gateway.metadata.uid.clone().unwrap_or_default(),
+        uid: uid.filter(|uid| !uid.is_empty())?,
         block_owner_deletion: None,
         controller: None,
-    }
+    })
 }
 
 fn mandatory_labels(context: &GatewayContext<'_>) -> BTreeMap<String, String> {
@@ -137,6 +139,8 @@ fn annotations(context: &GatewayContext<'_>) -> BTreeMap<String, String> {
     if let Some(infrastructure) = &context.gateway.spec.infrastructure {
         annotations.extend(infrastructure.annotations.clone());
     }
+    // Whoever writes the Deployment keeps the number of replicas there.
+    annotations.remove(annotation::DATAPLANE_REPLICAS);
     annotations.extend(mandatory_annotations(context));
     annotations
 }

@@ -48,6 +48,7 @@ fn u146_u152_annotations_of_the_gateway_win_over_those_of_the_config() {
         .annotate("stunner.l7mp.io/related-gateway-name", "forged")
         .annotate("kubectl.kubernetes.io/last-applied-configuration", "{}")
         .annotate("argocd.argoproj.io/instance", "app")
+        .annotate("stunner.l7mp.io/dataplane-replicas", "5")
         .translated(service_metadata);
     assert_eq!(
         metadata.annotations,
@@ -136,4 +137,11 @@ fn keys_of_annotations_are_qualified_names() {
     for key in ["", "a b", "-a", "/a", "a/", "a/b/c", "a_b/c", ".a"] {
         assert!(!is_annotation_key(key), "{key}");
     }
+}
+
+#[test]
+fn a_gateway_without_uid_owns_nothing() {
+    let mut world = world();
+    world.gateway.metadata.uid = None;
+    assert_eq!(world.translated(service_metadata).owner_references, None);
 }
