@@ -38,7 +38,17 @@ impl Cds {
 
     /// Subscribes to what `path` serves, as `stunnerd` does.
     pub async fn watch(&self, path: &str) -> Watch {
-        let url = format!("ws://{}{path}?watch=true", self.host);
+        self.subscribe(format!("ws://{}{path}?watch=true", self.host))
+            .await
+    }
+
+    /// The same from a dataplane that names its node.
+    pub async fn watch_node(&self, path: &str, node: &str) -> Watch {
+        self.subscribe(format!("ws://{}{path}?watch=true&node={node}", self.host))
+            .await
+    }
+
+    async fn subscribe(&self, url: String) -> Watch {
         let (mut socket, _) = connect_async(&url)
             .await
             .unwrap_or_else(|error| panic!("watch {url}: {error}"));

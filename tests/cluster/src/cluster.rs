@@ -1,7 +1,7 @@
 //! etcd, kube-apiserver and, where a test needs it, kube-controller-manager.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -61,8 +61,10 @@ impl User {
 pub struct Cluster {
     // Dropped in this order: clients before servers, processes before their folder.
     controller_manager: Mutex<Option<Process>>,
-    apiserver: Process,
+    apiserver: Mutex<Option<Process>>,
     _etcd: Process,
+    etcd_port: u16,
+    api_port: u16,
     audit: audit::Log,
     url: String,
     programs: PathBuf,
@@ -73,11 +75,7 @@ impl Cluster {
     /// Starts etcd and kube-apiserver, installs the CRDs of `api` and ours, and makes the operator's namespace.
     pub async fn start(api: GatewayApi) -> Result<Self, Missing> {
         let cluster = Self::start_empty().await?;
-        let objects = cluster.objects().await;
-        crds::install(&objects, &cluster.programs, api).await;
-        objects
-            .apply("{ apiVersion: v1, kind: Namespace, metadata: { name: stunner-system } }")
-            .await;
+        cluster.install(api).await;
         Ok(cluster)
     }
 
@@ -97,19 +95,26 @@ impl Cluster {
         for user in User::ALL {
             credentials::write(dir, &kubeconfig_name(user), &kubeconfig(&url, user));
         }
-        let command = apiserver(&programs, dir, client_port, api_port, &audit);
-        let apiserver = start("kube-apiserver", command, dir);
-        let mut cluster = Self {
+        let cluster = Self {
             controller_manager: Mutex::new(None),
-            apiserver,
+            apiserver: Mutex::new(None),
             _etcd: etcd,
+            etcd_port: client_port,
+            api_port,
             audit,
             url,
             programs,
             scratch,
         };
-        cluster.wait_ready().await;
+        cluster.start_apiserver().await;
+        let namespace = "{ apiVersion: v1, kind: Namespace, metadata: { name: stunner-system } }";
+        cluster.objects().await.apply(namespace).await;
         Ok(cluster)
+    }
+
+    /// Installs CRDs into a cluster that [`Self::start_empty`] gave.
+    pub async fn install(&self, api: GatewayApi) {
+        crds::install(&self.objects().await, &self.programs, api).await;
     }
 
     /// A cluster that the tests of this binary share.
@@ -117,21 +122,33 @@ impl Cluster {
         crate::shared::shared(api)
     }
 
-    async fn wait_ready(&mut self) {
-        let client = self.client(User::Admin).await;
+    /// Starts kube-apiserver, again after [`Self::kill_apiserver`], and waits until it is ready.
+    pub async fn start_apiserver(&self) {
         let dir = self.scratch.path();
-        let apiserver = Mutex::new(&mut self.apiserver);
+        let (etcd, port) = (self.etcd_port, self.api_port);
+        let command = apiserver(&self.programs, dir, etcd, port, &self.audit);
+        let process = start("kube-apiserver", command, dir);
+        *self.apiserver.lock().expect("lock") = Some(process);
+        let client = self.client(User::Admin).await;
         eventually_within(START_PATIENCE, "kube-apiserver is ready", async || {
-            if let Some(status) = apiserver.lock().expect("lock").ended() {
+            if let Some(status) = self.apiserver_ended() {
                 panic!("kube-apiserver ended: {status}; see {}", dir.display());
             }
             let request = http_get("/readyz");
-            client
-                .request_text(request)
-                .await
-                .map_err(|e| e.to_string())
+            let answer = client.request_text(request).await;
+            answer.map_err(|error| error.to_string())
         })
         .await;
+    }
+
+    fn apiserver_ended(&self) -> Option<ExitStatus> {
+        let mut running = self.apiserver.lock().expect("lock");
+        running.as_mut().and_then(Process::ended)
+    }
+
+    /// An outage: connections break and new ones are refused until [`Self::start_apiserver`].
+    pub fn kill_apiserver(&self) {
+        drop(self.apiserver.lock().expect("lock").take());
     }
 
     /// Starts kube-controller-manager, for garbage collection, default ServiceAccounts and Deployment rollout.

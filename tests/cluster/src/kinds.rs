@@ -67,12 +67,13 @@ pub const REFERENCE_GRANT: Kind = kind(GATEWAY_API, "v1beta1", "ReferenceGrant",
 pub const OFFICIAL_UDP_ROUTE: Kind = kind(GATEWAY_API, "v1", "UDPRoute", "udproutes");
 /// The official route as every experimental channel serves it.
 pub const OFFICIAL_UDP_ROUTE_ALPHA: Kind = kind(GATEWAY_API, "v1alpha2", "UDPRoute", "udproutes");
+pub const TCP_ROUTE: Kind = kind(GATEWAY_API, "v1", "TCPRoute", "tcproutes");
 pub const UDP_ROUTE: Kind = kind(OURS, "v1", "UDPRoute", "udproutes");
 pub const GATEWAY_CONFIG: Kind = kind(OURS, "v1", "GatewayConfig", "gatewayconfigs");
 pub const STATIC_SERVICE: Kind = kind(OURS, "v1", "StaticService", "staticservices");
 pub const DATAPLANE: Kind = global(OURS, "v1", "Dataplane", "dataplanes");
 
-const ALL: [Kind; 23] = [
+const ALL: [Kind; 24] = [
     NAMESPACE,
     NODE,
     SERVICE,
@@ -91,6 +92,7 @@ const ALL: [Kind; 23] = [
     REFERENCE_GRANT,
     OFFICIAL_UDP_ROUTE,
     OFFICIAL_UDP_ROUTE_ALPHA,
+    TCP_ROUTE,
     UDP_ROUTE,
     GATEWAY_CONFIG,
     STATIC_SERVICE,

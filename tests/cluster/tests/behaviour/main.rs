@@ -2,11 +2,17 @@
 //! tells what is wrong, and keeps to what is its own.
 
 mod authority;
+mod features;
+mod grants;
 mod last_good;
 mod late_crd;
+mod namespaced;
+mod nodes;
+mod outage;
 mod ownership;
 mod quiet;
 mod replicas;
 mod reported;
 mod site;
 mod tls_discovery;
+mod workload_kind;
