@@ -4,9 +4,14 @@
 
 mod adoption;
 mod apply;
+mod dispatch;
 mod objects;
 mod refusal;
 mod release;
 mod scaling;
 mod status;
+mod translated;
 mod world;
+
+#[path = "../../../../crates/pure/translate/tests/support/mod.rs"]
+mod manifests;
