@@ -18,13 +18,12 @@ use rcgen::{
 };
 use stunner_api::names::{FIELD_MANAGER, cds};
 
-use crate::cluster::Refusal;
+use crate::cluster::{Refusal, patiently};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const AUTHORITY_LIFE: Duration = Duration::from_secs(3650 * 24 * 3600);
 /// Of the certificate that clients see.
 pub(super) const LEAF_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
-const RETRY: Duration = Duration::from_secs(1);
 
 /// Why certificates cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +50,8 @@ pub enum Unavailable {
         namespace: String,
         error: AuthorityError,
     },
-    #[error("the operator may not create TokenReviews, by which ServiceAccount tokens are checked")]
-    TokenReviews,
+    #[error("ServiceAccount tokens cannot be checked: {0}")]
+    TokenReviews(Refusal),
 }
 
 /// A certificate authority and its key.
@@ -155,54 +154,24 @@ impl fmt::Debug for Authority {
 /// The authority that all replicas share. Waits for an API server that does not answer: to go on without TLS would
 /// change every pod template.
 pub async fn obtain(client: &Client, namespace: &str) -> Result<Authority, Unavailable> {
-    patiently("whether TokenReviews are permitted", || {
+    let refused = |refusal| Unavailable::Secret {
+        namespace: namespace.to_owned(),
+        refusal,
+    };
+    patiently("find out whether tokens can be checked", || {
         may_review_tokens(client)
     })
     .await
-    .map_err(|refusal| unavailable(namespace, refusal))
-    .and_then(|may| {
-        if may {
-            Ok(())
-        } else {
-            Err(Unavailable::TokenReviews)
-        }
-    })?;
-    let secret = patiently("the certificate authority", || shared(client, namespace))
-        .await
-        .map_err(|refusal| unavailable(namespace, refusal))?;
+    .map_err(Unavailable::TokenReviews)?;
+    let secret = patiently("get the certificate authority", || {
+        shared(client, namespace)
+    })
+    .await
+    .map_err(refused)?;
     Authority::from_secret(&secret).map_err(|error| Unavailable::Broken {
         namespace: namespace.to_owned(),
         error,
     })
-}
-
-fn unavailable(namespace: &str, refusal: Refusal) -> Unavailable {
-    Unavailable::Secret {
-        namespace: namespace.to_owned(),
-        refusal,
-    }
-}
-
-/// Asks again until there is an answer.
-async fn patiently<T, F: Future<Output = Result<T, Refusal>>>(
-    what: &str,
-    ask: impl Fn() -> F,
-) -> Result<T, Refusal> {
-    let mut told = false;
-    loop {
-        match ask().await {
-            Err(refusal) if !refusal.is_definite() => {
-                if !std::mem::replace(&mut told, true) {
-                    tracing::warn!(
-                        scope = "operator",
-                        "cannot find out {what}: {refusal}; trying again"
-                    );
-                }
-                tokio::time::sleep(RETRY).await;
-            }
-            answer => return answer,
-        }
-    }
 }
 
 async fn shared(client: &Client, namespace: &str) -> Result<Secret, Refusal> {
@@ -233,7 +202,7 @@ async fn shared(client: &Client, namespace: &str) -> Result<Secret, Refusal> {
     }
 }
 
-async fn may_review_tokens(client: &Client) -> Result<bool, Refusal> {
+async fn may_review_tokens(client: &Client) -> Result<(), Refusal> {
     let review = SelfSubjectAccessReview {
         spec: SelfSubjectAccessReviewSpec {
             resource_attributes: Some(ResourceAttributes {
@@ -249,7 +218,12 @@ async fn may_review_tokens(client: &Client) -> Result<bool, Refusal> {
     let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let answer = reviews.create(&PostParams::default(), &review).await;
     let answer = answer.map_err(|error| Refusal::of(&error))?;
-    Ok(answer.status.is_some_and(|status| status.allowed))
+    match answer.status.is_some_and(|status| status.allowed) {
+        true => Ok(()),
+        false => Err(Refusal::Forbidden(
+            "the operator may not create TokenReviews".to_owned(),
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,12 @@
 
 mod connect;
 mod namespace;
+mod patience;
+mod ready;
 mod refusal;
 
 pub use connect::{ConnectError, connect};
 pub use namespace::operator_namespace;
+pub use patience::patiently;
+pub use ready::wait_until_ready;
 pub use refusal::Refusal;

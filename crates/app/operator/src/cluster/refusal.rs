@@ -1,6 +1,10 @@
 //! What the API server's refusals mean.
 
 use std::fmt;
+use std::time::Duration;
+
+/// How long the API server must have refused before we go on without what it refuses.
+const BELIEVED_AFTER: Duration = Duration::from_millis(2500);
 
 /// Why a request had no success, as far as it matters what to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +34,9 @@ impl Refusal {
     pub fn of_status(status: &kube::core::Status) -> Refusal {
         let said = status.message.clone();
         match status.code {
-            401 | 403 => Refusal::Forbidden(said),
+            403 => Refusal::Forbidden(said),
+            // Credentials are being renewed, or are those of nobody: not an answer about rights.
+            401 => Refusal::Unreachable(format!("it does not accept our credentials: {said}")),
             404 => Refusal::NotFound(said),
             409 if status.reason == "AlreadyExists" => Refusal::AlreadyExists,
             409 => Refusal::Conflict,
@@ -40,9 +46,14 @@ impl Refusal {
         }
     }
 
-    /// Whether asking again will get the same answer until somebody changes something.
-    pub fn is_definite(&self) -> bool {
-        !matches!(self, Refusal::Unreachable(_) | Refusal::Conflict)
+    /// Whether asking again will get the same answer until somebody changes something. An API server that has just
+    /// started may not know all roles and kinds yet, so a refusal counts only after it has been asked for a while.
+    pub fn is_definite(&self, asked_for: Duration) -> bool {
+        match self {
+            Refusal::Forbidden(_) | Refusal::NotFound(_) => asked_for >= BELIEVED_AFTER,
+            Refusal::Other(_) | Refusal::AlreadyExists => true,
+            Refusal::Unreachable(_) | Refusal::Conflict => false,
+        }
     }
 }
 
@@ -64,11 +75,46 @@ impl fmt::Display for Refusal {
             Refusal::AlreadyExists => f.write_str("it exists already"),
             Refusal::Conflict => f.write_str("it was changed by somebody else at the same time"),
             Refusal::Unreachable(said) => {
-                write!(
-                    f,
-                    "the API server cannot be reached or does not answer: {said}"
-                )
+                write!(f, "the API server cannot be reached or used: {said}")
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn status(code: u16, reason: &str) -> Status {
+        Status::failure("said", reason).with_code(code)
+    }
+
+    #[test]
+    fn answers_are_told_from_failures_to_answer() {
+        let long = BELIEVED_AFTER;
+        for (code, reason, definite) in [
+            (403, "Forbidden", true),
+            (404, "NotFound", true),
+            (409, "AlreadyExists", true),
+            (422, "Invalid", true),
+            (401, "Unauthorized", false),
+            (409, "Conflict", false),
+            (429, "TooManyRequests", false),
+            (500, "InternalError", false),
+            (503, "ServiceUnavailable", false),
+        ] {
+            let refusal = Refusal::of_status(&status(code, reason));
+            assert_eq!(refusal.is_definite(long), definite, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_has_just_started_is_not_believed_at_once() {
+        for code in [403, 404] {
+            let refusal = Refusal::of_status(&status(code, ""));
+            assert!(!refusal.is_definite(Duration::ZERO), "{code}");
         }
     }
 }

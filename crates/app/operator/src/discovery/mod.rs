@@ -4,7 +4,7 @@ mod query;
 mod served;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -20,6 +20,8 @@ const POLL: Duration = Duration::from_secs(10);
 /// A CRD is served a moment after it was stored.
 const SETTLE: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_secs(1);
+/// How long something must be missing before it counts as gone.
+const LOSS_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Follows what is served. The receiver has `None` until the API server has answered once.
 pub fn follow(client: Client) -> watch::Receiver<Option<Served>> {
@@ -38,18 +40,13 @@ pub fn follow(client: Client) -> watch::Receiver<Option<Served>> {
 
 async fn look(client: Client, changed: &Notify, sender: &watch::Sender<Option<Served>>) {
     let mut told = false;
+    let mut missing_since = None;
     loop {
         match query::served(&client).await {
             Ok(served) => {
                 told = false;
-                sender.send_if_modified(|current| {
-                    let is_new = current.as_ref() != Some(&served);
-                    if is_new {
-                        tracing::info!(scope = "operator", "the cluster serves {served}");
-                        *current = Some(served);
-                    }
-                    is_new
-                });
+                let since = &mut missing_since;
+                sender.send_if_modified(|current| take(current, served, since, Instant::now()));
                 let _ = tokio::time::timeout(POLL, changed.notified()).await;
                 tokio::time::sleep(SETTLE).await;
             }
@@ -64,6 +61,30 @@ async fn look(client: Client, changed: &Notify, sender: &watch::Sender<Option<Se
             }
         }
     }
+}
+
+/// Takes in what is served now. An API server that restarts says for a while that kinds are missing; to believe it would
+/// take their routes away from gateways that serve.
+fn take(
+    current: &mut Option<Served>,
+    served: Served,
+    missing_since: &mut Option<Instant>,
+    now: Instant,
+) -> bool {
+    let lacks = |current: &Served| served.lacks_something_of(current);
+    if current.as_ref().is_some_and(lacks) {
+        let since = *missing_since.get_or_insert(now);
+        if now.saturating_duration_since(since) < LOSS_PATIENCE {
+            return false;
+        }
+    }
+    *missing_since = None;
+    let is_new = current.as_ref() != Some(&served);
+    if is_new {
+        tracing::info!(scope = "operator", "the cluster serves {served}");
+        *current = Some(served);
+    }
+    is_new
 }
 
 /// Speeds things up; where it is not permitted, polling finds the same.
@@ -84,5 +105,31 @@ async fn watch_crds(client: Client, changed: Arc<Notify>) {
                 tokio::time::sleep(POLL).await;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_counts_at_once_and_a_loss_after_a_while() {
+        let none = Served::default();
+        let some = Served {
+            gateways: true,
+            ..Served::default()
+        };
+        let start = Instant::now();
+        let (mut current, mut since) = (None, None);
+        assert!(take(&mut current, none.clone(), &mut since, start));
+        assert!(take(&mut current, some.clone(), &mut since, start));
+        assert!(!take(&mut current, none.clone(), &mut since, start));
+        let later = start + LOSS_PATIENCE;
+        assert!(
+            !take(&mut current, some.clone(), &mut since, later),
+            "it is back"
+        );
+        assert!(!take(&mut current, none.clone(), &mut since, later));
+        assert!(take(&mut current, none, &mut since, later + LOSS_PATIENCE));
     }
 }

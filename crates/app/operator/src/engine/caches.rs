@@ -1,6 +1,7 @@
 //! Which caches are complete, and what vanished while nobody watched.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use stunner_api::NamespacedName;
 use stunner_translate::{Object, ObjectKey, ObjectKind};
@@ -28,6 +29,8 @@ struct Cache {
     need: Need,
     complete: bool,
     failing: Option<Refusal>,
+    /// Since when nothing but refusals came.
+    refused_since: Option<Instant>,
     known: BTreeSet<NamespacedName>,
     /// What the list under way has shown so far.
     seen: Option<BTreeSet<NamespacedName>>,
@@ -52,6 +55,7 @@ impl Caches {
                     need,
                     complete: false,
                     failing: None,
+                    refused_since: None,
                     known: BTreeSet::new(),
                     seen: None,
                 };
@@ -68,7 +72,12 @@ impl Caches {
         removals(watch.kind, known.into_iter().flatten())
     }
 
-    pub(super) fn take(&mut self, watch: &WatchKey, report: Report) -> (Vec<Change>, Option<Turn>) {
+    pub(super) fn take(
+        &mut self,
+        watch: &WatchKey,
+        report: Report,
+        now: Instant,
+    ) -> (Vec<Change>, Option<Turn>) {
         let Some(cache) = self.by_watch.get_mut(watch) else {
             return (Vec::new(), None);
         };
@@ -101,6 +110,7 @@ impl Caches {
                 let is_news = !cache.complete || cache.failing.is_some();
                 cache.complete = true;
                 cache.failing = None;
+                cache.refused_since = None;
                 self.incomplete.remove(watch);
                 (removals(watch.kind, gone), is_news.then_some(Turn::Works))
             }
@@ -108,7 +118,7 @@ impl Caches {
                 let is_news = cache.failing.as_ref() != Some(&refusal);
                 cache.failing = Some(refusal.clone());
                 // Once something is known it stays in force, whatever happens to the watch.
-                if cache.stands_for_nothing(&refusal) {
+                if cache.stands_for_nothing(&refusal, now) {
                     cache.complete = true;
                     self.incomplete.remove(watch);
                 }
@@ -146,9 +156,14 @@ impl Cache {
     }
 
     /// Whether a refusal is an answer: what may not be read, or is not served, counts as not being there.
-    fn stands_for_nothing(&self, refusal: &Refusal) -> bool {
-        let optional = matches!(self.need, Need::Optional(_));
-        optional && matches!(refusal, Refusal::Forbidden(_) | Refusal::NotFound(_))
+    fn stands_for_nothing(&mut self, refusal: &Refusal, now: Instant) -> bool {
+        if !matches!(refusal, Refusal::Forbidden(_) | Refusal::NotFound(_)) {
+            self.refused_since = None;
+            return false;
+        }
+        let since = *self.refused_since.get_or_insert(now);
+        let is_optional = matches!(self.need, Need::Optional(_));
+        is_optional && refusal.is_definite(now.saturating_duration_since(since))
     }
 }
 
@@ -162,6 +177,7 @@ fn removals(kind: ObjectKind, names: impl IntoIterator<Item = NamespacedName>) -
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use k8s_openapi::api::core::v1::Service;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -197,7 +213,7 @@ mod tests {
             .chain(names.iter().map(|name| service(name)))
             .chain([Report::Listed]);
         for report in reports {
-            for change in caches.take(&services(), report).0 {
+            for change in caches.take(&services(), report, Instant::now()).0 {
                 if let Change::Remove(key) = change {
                     removed.push(key.name.to_string());
                 }
@@ -211,10 +227,10 @@ mod tests {
         let mut caches = Caches::default();
         caches.expect(&services(), Need::Required);
         assert!(!caches.is_complete());
-        caches.take(&services(), Report::Listing);
-        caches.take(&services(), service("a"));
+        caches.take(&services(), Report::Listing, Instant::now());
+        caches.take(&services(), service("a"), Instant::now());
         assert!(!caches.is_complete());
-        let (_, turn) = caches.take(&services(), Report::Listed);
+        let (_, turn) = caches.take(&services(), Report::Listed, Instant::now());
         assert_eq!(turn, Some(Turn::Works));
         assert!(caches.is_complete());
     }
@@ -233,9 +249,9 @@ mod tests {
         let mut caches = Caches::default();
         caches.expect(&services(), Need::Required);
         listed(&mut caches, &["a"]);
-        caches.take(&services(), Report::Listing);
+        caches.take(&services(), Report::Listing, Instant::now());
         let failed = Report::Failed(Refusal::Unreachable("refused".into()));
-        let (changes, turn) = caches.take(&services(), failed);
+        let (changes, turn) = caches.take(&services(), failed, Instant::now());
         assert!(changes.is_empty() && matches!(turn, Some(Turn::Fails(_))));
         assert!(caches.is_complete(), "what is known stays in force");
         assert!(listed(&mut caches, &["a"]).is_empty());
@@ -246,14 +262,14 @@ mod tests {
         let mut caches = Caches::default();
         caches.expect(&services(), Need::Required);
         listed(&mut caches, &["a"]);
-        caches.take(&services(), Report::Listing);
+        caches.take(&services(), Report::Listing, Instant::now());
         let unreadable = Unreadable {
             kind: ObjectKind::Service,
             name: NamespacedName::new("ns", "a"),
             why: "odd".into(),
         };
-        caches.take(&services(), Report::Unreadable(unreadable));
-        let (changes, _) = caches.take(&services(), Report::Listed);
+        caches.take(&services(), Report::Unreadable(unreadable), Instant::now());
+        let (changes, _) = caches.take(&services(), Report::Listed, Instant::now());
         assert!(changes.is_empty());
     }
 
@@ -263,17 +279,18 @@ mod tests {
             let mut caches = Caches::default();
             caches.expect(&services(), need);
             let refusal = Refusal::Forbidden("no".into());
-            caches.take(&services(), Report::Failed(refusal.clone()));
+            let now = Instant::now();
+            caches.take(&services(), Report::Failed(refusal.clone()), now);
+            assert!(!caches.is_complete(), "the server may have just started");
+            let later = now + Duration::from_secs(3);
+            let (_, again) = caches.take(&services(), Report::Failed(refusal), later);
             assert_eq!(caches.is_complete(), complete);
-            let (_, again) = caches.take(&services(), Report::Failed(refusal));
             assert_eq!(again, None, "said once");
         }
         let mut caches = Caches::default();
         caches.expect(&services(), LOST);
-        caches.take(
-            &services(),
-            Report::Failed(Refusal::Unreachable("x".into())),
-        );
+        let unreachable = Report::Failed(Refusal::Unreachable("x".into()));
+        caches.take(&services(), unreachable, Instant::now());
         assert!(!caches.is_complete(), "not an answer yet");
     }
 

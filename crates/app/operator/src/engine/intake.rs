@@ -29,7 +29,9 @@ impl Engine {
             Report::Failed(_) => self.metrics.watch_failed(&event.watch.kind.to_string()),
             _ => {}
         }
-        let (changes, turn) = self.caches.take(&event.watch, event.report);
+        let (changes, turn) =
+            self.caches
+                .take(&event.watch, event.report, Instant::now().into_std());
         if let Some(turn) = turn {
             self.tell(&event.watch, &turn);
         }

@@ -16,7 +16,7 @@ use super::signals::Signals;
 use super::{RunError, VERSION, end, open_files, start};
 use crate::cds::{BoundServers, CdsError, RunningServers};
 use crate::cli::Options;
-use crate::cluster::{connect, operator_namespace};
+use crate::cluster::{connect, operator_namespace, wait_until_ready};
 use crate::discovery;
 use crate::engine::{Engine, Inputs, Parts};
 use crate::health::{Health, health_router};
@@ -73,6 +73,7 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
         options.controller_name.clone(),
     ));
     let finding_out = async {
+        wait_until_ready(&client).await;
         tokio::join!(
             start::config_discovery(&client, &options, &namespace, &bound),
             start::last_good(&last_good_secrets, &options),

@@ -1,7 +1,7 @@
 //! What has to be found out before anything can be translated.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Service;
 use kube::{Api, Client};
@@ -11,10 +11,12 @@ use stunner_translate::{CdsAccess, GatewayApi, LastGood, Mode, Settings};
 
 use crate::cds::{self as discovery_service, BoundServers, Tls};
 use crate::cli::Options;
-use crate::cluster::Refusal;
+use crate::cluster::{Refusal, patiently};
 use crate::write::LastGoodSecrets;
 
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_millis(500);
+/// An API server that has just started may not know all roles yet.
+const BELIEVED_AFTER: Duration = Duration::from_millis(2500);
 
 /// How dataplanes reach config discovery, and what the TLS port needs.
 ///
@@ -61,19 +63,11 @@ async fn host(client: &Client, options: &Options, namespace: &str) -> String {
         None => false,
         Some(_) => {
             let services: Api<Service> = Api::namespaced(client.clone(), namespace);
-            loop {
-                match services.get_opt(cds::SERVICE).await {
-                    Ok(service) => break service.is_some(),
-                    Err(error) => {
-                        let refusal = Refusal::of(&error);
-                        if refusal.is_definite() {
-                            break false;
-                        }
-                        tracing::debug!(scope = "operator", "cannot look for a Service: {refusal}");
-                        tokio::time::sleep(RETRY).await;
-                    }
-                }
-            }
+            let found = patiently("look for the Service of config discovery", || async {
+                let found = services.get_metadata_opt(cds::SERVICE).await;
+                found.map_err(|error| Refusal::of(&error))
+            });
+            matches!(found.await, Ok(Some(_)))
         }
     };
     discovery_service::advertised_host(said, service_exists, namespace)
@@ -85,6 +79,7 @@ pub(super) async fn last_good(
     secrets: &LastGoodSecrets,
     options: &Options,
 ) -> Vec<(NamespacedName, LastGood)> {
+    let began = Instant::now();
     let mut told = false;
     loop {
         match secrets.load().await {
@@ -100,7 +95,7 @@ pub(super) async fn last_good(
                     .map(|(gateway, last_good)| (gateway, Arc::unwrap_or_clone(last_good)))
                     .collect();
             }
-            Err(error) if error.is_refusal() => {
+            Err(error) if error.is_refusal() && began.elapsed() > BELIEVED_AFTER => {
                 tracing::warn!(
                     scope = "operator",
                     "{error}; a Gateway whose Secret or GatewayConfig is missing now cannot be kept as it was"
