@@ -164,12 +164,12 @@ impl Target<'_> {
         }
         let mut operation = Operation::None;
         if let Some(patch) = self.adoption(&live, owner) {
-            tracing::info!(kind = ?self.desired.kind, object = %self.desired.name, "taking over an object");
+            tracing::info!(scope = "writer", kind = ?self.desired.kind, object = %self.desired.name, "taking over an object");
             live = self.merge(&patch, part).await?;
             operation = Operation::Updated;
         }
         if let Some(why) = difference(&self.desired.body, &live) {
-            tracing::debug!(kind = ?self.desired.kind, object = %self.desired.name, %why, "applying");
+            tracing::debug!(scope = "writer", kind = ?self.desired.kind, object = %self.desired.name, %why, "applying");
             if !matches!(why, Difference::Excess(_)) {
                 live = self.apply(Some(&live), part).await?;
             }
@@ -242,6 +242,7 @@ impl Target<'_> {
     ) -> Result<Value, WriteError> {
         let object = bounded(self.api.patch(&self.desired.name.name, params, patch)).await?;
         let object = to_value(&object)?;
+        part.has_written = true;
         part.written = version(&object).map(str::to_owned);
         Ok(object)
     }

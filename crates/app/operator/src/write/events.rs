@@ -62,7 +62,7 @@ impl Events {
         let namespace = regarding.namespace.as_deref().unwrap_or("default");
         let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
         if let Err(error) = bounded(events.create(&PostParams::default(), &event)).await {
-            tracing::debug!(%error, reason, "an Event could not be written");
+            tracing::debug!(scope = "writer", %error, reason, "an Event could not be written");
         }
     }
 

@@ -1,10 +1,8 @@
 //! Everything that a Gateway has.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use serde_json::Value;
 use stunner_api::NamespacedName;
-use stunner_translate::{GatewayPlan, LastGood, WorkloadKind, WriteFailure};
+use stunner_translate::{GatewayPlan, WorkloadKind, WriteFailure};
 use tokio::time::Instant;
 
 use super::apply::apply;
@@ -76,7 +74,7 @@ async fn last_good(
         }
         return;
     };
-    let value = Value::from(fingerprint(last_good));
+    let value = serde_json::to_value(last_good).unwrap_or_default();
     if secrets.stored(name).as_deref() == Some(last_good) {
         part.succeeded();
         return;
@@ -93,15 +91,6 @@ async fn last_good(
         began,
         result.as_ref(),
     );
-}
-
-/// Stands for the inputs where they are remembered: secrets must not be.
-fn fingerprint(last_good: &LastGood) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    serde_json::to_vec(last_good)
-        .unwrap_or_default()
-        .hash(&mut hasher);
-    hasher.finish()
 }
 
 async fn workload(

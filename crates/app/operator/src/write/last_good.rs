@@ -135,8 +135,7 @@ impl LastGoodSecrets {
 
     fn warn(&self, error: &WriteError) {
         if error.is_refusal() && !self.has_warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                namespace = self.namespace,
+            tracing::warn!(scope = "writer", namespace = self.namespace,
                 %error,
                 "the last good inputs of Gateways cannot be stored, so a Gateway whose Secret or GatewayConfig is gone \
                  will not survive a restart of the operator; make sure that the namespace exists and that the operator \
@@ -207,7 +206,7 @@ fn read(secret: &Secret) -> Option<(NamespacedName, Arc<LastGood>)> {
         Ok(last_good) => Some((gateway, Arc::new(last_good))),
         Err(_) => {
             // Without the error, which may quote the content.
-            tracing::warn!(%gateway, "the last good inputs of a Gateway are not readable");
+            tracing::warn!(scope = "writer", %gateway, "the last good inputs of a Gateway are not readable");
             None
         }
     }

@@ -1,11 +1,12 @@
 //! What is remembered about a unit between its writes.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 use stunner_api::NamespacedName;
 use stunner_translate::{WorkloadKind, WriteFailure};
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use super::back_off::BackOff;
 
@@ -54,18 +55,52 @@ pub(super) struct PartProgress {
     /// Set while the last try is a failure.
     not_before: Option<Instant>,
     /// What could not be written. A new value is tried at once.
-    failed: Option<Value>,
+    failed: Option<u64>,
     /// What the engine was told last.
     pub(super) reported: Option<Option<WriteFailure>>,
     /// The version that our last write made; a cache that is older knows nothing of it.
     pub(super) written: Option<String>,
     pub(super) external_ips: Option<RefusedExternalIps>,
+    /// Set by a request that changed something.
+    pub(super) has_written: bool,
+    contest: Contest,
+}
+
+/// Tells whether somebody else keeps changing what we write.
+#[derive(Debug, Default)]
+struct Contest {
+    last: Option<(u64, Instant)>,
+    rounds: u32,
+}
+
+impl Contest {
+    /// Writing the same value again so soon means that somebody undid it. Longer than the longest wait between tries.
+    const SOON: Duration = Duration::from_secs(120);
+    /// So often it is put right at once.
+    const ROUNDS: u32 = 3;
+
+    /// Notes a write; `true` if it is one of too many.
+    fn note(&mut self, value: u64, now: Instant) -> bool {
+        let is_again = self
+            .last
+            .is_some_and(|(last, at)| last == value && now < at + Self::SOON);
+        self.rounds = if is_again { self.rounds + 1 } else { 0 };
+        self.last = Some((value, now));
+        self.rounds >= Self::ROUNDS
+    }
+}
+
+/// Stands for a value that is only compared: values are large, and some are secret.
+fn fingerprint(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.to_string().hash(&mut hasher);
+    hasher.finish()
 }
 
 impl PartProgress {
     /// Whether to leave it for later, because the same value failed a moment ago.
     pub(super) fn must_wait(&self, desired: &Value, now: Instant) -> bool {
-        self.not_before.is_some_and(|at| now < at) && self.failed.as_ref() == Some(desired)
+        self.not_before.is_some_and(|at| now < at) && self.failed == Some(fingerprint(desired))
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -78,10 +113,16 @@ impl PartProgress {
         self.failed = None;
     }
 
+    /// Whether somebody keeps undoing what was just written.
+    pub(super) fn is_contested(&mut self, desired: &Value, now: Instant) -> bool {
+        std::mem::take(&mut self.has_written) && self.contest.note(fingerprint(desired), now)
+    }
+
     pub(super) fn failed(&mut self, desired: &Value, now: Instant) {
-        if self.failed.as_ref() != Some(desired) {
+        let value = fingerprint(desired);
+        if self.failed != Some(value) {
             self.back_off.reset();
-            self.failed = Some(desired.clone());
+            self.failed = Some(value);
         }
         self.not_before = Some(now + self.back_off.next(rand::random()));
     }
@@ -89,8 +130,6 @@ impl PartProgress {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use serde_json::json;
 
     use super::*;
@@ -116,6 +155,21 @@ mod tests {
         assert!(part.must_wait(&json!(1), now + Duration::from_secs(20)));
         part.failed(&json!(2), now);
         assert!(!part.must_wait(&json!(2), now + Duration::from_millis(250)));
+    }
+
+    #[test]
+    fn what_is_undone_again_and_again_is_put_right_less_often() {
+        let now = Instant::now();
+        let mut part = PartProgress::default();
+        let mut write = |value: i32, now| {
+            part.has_written = true;
+            part.is_contested(&json!(value), now)
+        };
+        assert_eq!([0; 4].map(|_| write(1, now)), [false, false, false, true]);
+        assert!(!write(2, now));
+        assert_eq!([0; 3].map(|_| write(1, now)), [false; 3]);
+        assert!(!write(1, now + Contest::SOON));
+        assert!(!part.is_contested(&json!(1), now));
     }
 
     #[test]

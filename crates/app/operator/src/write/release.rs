@@ -170,7 +170,7 @@ async fn delete(
         };
         match bounded(api.delete(&name.name, &params)).await {
             Ok(_) => {
-                tracing::info!(?kind, object = %name, "deleted");
+                tracing::info!(scope = "writer", ?kind, object = %name, "deleted");
                 count(Operation::Deleted);
                 part.written = None;
                 return Ok(());

@@ -74,7 +74,7 @@ async fn class_workload(context: &Context, workload: &Workload, progress: &mut P
 
 pub(super) fn desired(workload: &Workload) -> Option<Desired> {
     Desired::of(workload)
-        .inspect_err(|error| tracing::error!(%error, "an object cannot be written as JSON"))
+        .inspect_err(|error| tracing::error!(scope = "writer", %error, "an object cannot be written as JSON"))
         .ok()
 }
 
@@ -90,17 +90,25 @@ pub(super) fn settle<T>(
     let metrics = &context.setup.metrics;
     metrics.updated(result.is_ok(), began.elapsed());
     match result {
+        Ok(_) if part.is_contested(value, Instant::now()) => {
+            tracing::warn!(
+                scope = "writer",
+                object = what,
+                "somebody else keeps changing what is written here; it is put right less often"
+            );
+            part.failed(value, Instant::now());
+        }
         Ok(_) => {
             if part.has_failed() {
-                tracing::info!(object = what, "written after failures");
+                tracing::info!(scope = "writer", object = what, "written after failures");
             }
             part.succeeded();
         }
         Err(error) => {
             if part.has_failed() {
-                tracing::debug!(object = what, %error, "a write failed again");
+                tracing::debug!(scope = "writer", object = what, %error, "a write failed again");
             } else {
-                tracing::warn!(object = what, %error, "a write failed, it is tried again");
+                tracing::warn!(scope = "writer", object = what, %error, "a write failed, it is tried again");
             }
             part.failed(value, Instant::now());
         }

@@ -186,7 +186,7 @@ impl Dispatcher {
                 Some(ended) = self.jobs.join_next_with_id() => match ended {
                     Ok((id, finished)) => self.finish(id, finished),
                     Err(error) => {
-                        tracing::error!(%error, "a write ended abruptly");
+                        tracing::error!(scope = "writer", %error, "a write ended abruptly");
                         self.finish(error.id(), Finished {
                             progress: Progress::default(),
                             retry: Some(Instant::now() + HEARTBEAT),
@@ -216,7 +216,7 @@ impl Dispatcher {
                 });
             }
             // What is not known to be stored is stored again.
-            Err(error) => tracing::warn!(%error, "continuing without"),
+            Err(error) => tracing::warn!(scope = "writer", %error, "continuing without"),
         }
     }
 
