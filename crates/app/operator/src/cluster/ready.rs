@@ -34,5 +34,11 @@ async fn ask(client: &Client) -> Result<(), Refusal> {
         .body(Vec::new())
         .map_err(|error| other(&error))?;
     let answer = client.request_text(request).await;
-    answer.map(drop).map_err(|error| Refusal::of(&error))
+    answer.map(drop).map_err(|error| match Refusal::of(&error) {
+        // It lists every one of its checks.
+        Refusal::Unreachable(said) if said.contains("[+]") => {
+            Refusal::Unreachable("it has not started up yet".to_owned())
+        }
+        refusal => refusal,
+    })
 }

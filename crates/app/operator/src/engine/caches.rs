@@ -90,6 +90,7 @@ impl Caches {
                 let name = NamespacedName::of(object.metadata());
                 cache.see(&name);
                 cache.known.insert(name);
+                cache.works();
                 (vec![Change::Apply(object)], None)
             }
             // It is there, so what is known of it stays.
@@ -98,6 +99,7 @@ impl Caches {
                 (Vec::new(), None)
             }
             Report::Gone(name) => {
+                cache.works();
                 cache.known.remove(&name);
                 (removals(watch.kind, [name]), None)
             }
@@ -115,7 +117,9 @@ impl Caches {
                 (removals(watch.kind, gone), is_news.then_some(Turn::Works))
             }
             Report::Failed(refusal) => {
-                let is_news = cache.failing.as_ref() != Some(&refusal);
+                // Not being reached is told by the engine, for all watches together.
+                let is_news = cache.failing.as_ref() != Some(&refusal)
+                    || matches!(refusal, Refusal::Unreachable(_));
                 cache.failing = Some(refusal.clone());
                 // Once something is known it stays in force, whatever happens to the watch.
                 if cache.stands_for_nothing(&refusal, now) {
@@ -152,6 +156,13 @@ impl Cache {
     fn see(&mut self, name: &NamespacedName) {
         if let Some(seen) = &mut self.seen {
             seen.insert(name.clone());
+        }
+    }
+
+    /// Beyond lists, a watch that works says nothing until something changes.
+    fn works(&mut self) {
+        if self.complete {
+            self.failing = None;
         }
     }
 

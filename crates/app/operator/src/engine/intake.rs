@@ -210,8 +210,18 @@ impl Engine {
         }
     }
 
-    fn tell(&self, watch: &WatchKey, turn: &Turn) {
+    fn tell(&mut self, watch: &WatchKey, turn: &Turn) {
         match turn {
+            Turn::Fails(refusal @ Refusal::Unreachable(_)) => {
+                if self.outage.failed(Instant::now().into_std()) {
+                    tracing::warn!(
+                        scope = "watch",
+                        "cannot watch {watch}, and perhaps more: {refusal}; what is known stays in force, trying again"
+                    );
+                } else {
+                    tracing::debug!(scope = "watch", "cannot watch {watch}: {refusal}");
+                }
+            }
             Turn::Works => tracing::debug!(scope = "watch", "watching {watch}"),
             Turn::Fails(Refusal::NotFound(_)) if watch.name.is_none() => tracing::warn!(
                 scope = "watch",

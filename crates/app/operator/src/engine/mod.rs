@@ -6,6 +6,7 @@
 
 mod caches;
 mod intake;
+mod outage;
 mod pass;
 mod window;
 
@@ -22,6 +23,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use self::caches::Caches;
+use self::outage::Outage;
 use self::window::Window;
 use crate::cli::Options;
 use crate::discovery::Served;
@@ -65,6 +67,7 @@ pub struct Engine {
     settings: Settings,
     snapshot: Snapshot,
     caches: Caches,
+    outage: Outage,
     watches: Watches,
     store: ConfigStore,
     setup: Setup,
@@ -100,6 +103,7 @@ impl Engine {
             settings: parts.settings,
             snapshot,
             caches: Caches::default(),
+            outage: Outage::default(),
             watches: parts.watches,
             store: parts.store,
             setup: parts.writer,
@@ -161,7 +165,7 @@ impl Engine {
                         let _ = loaded.send(());
                     }
                 }
-                _ = ticks.tick() => {}
+                _ = ticks.tick() => self.tick(),
             }
         }
     }
@@ -171,6 +175,12 @@ impl Engine {
         mark_active(&self.metrics.operator_loop);
         if self.loaded {
             mark_active(&self.metrics.renderer_loop);
+        }
+    }
+
+    fn tick(&mut self) {
+        if self.outage.is_over(std::time::Instant::now()) {
+            tracing::info!(scope = "watch", "the API server answers again");
         }
     }
 
