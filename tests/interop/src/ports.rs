@@ -1,26 +1,50 @@
 //! Free ports for servers under test.
 
+use std::fs::File;
 use std::net::{Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Ports below Linux's ephemeral range, so that neither relay sockets nor clients land on them.
 const LOW: u16 = 20_000;
 const HIGH: u16 = 32_000;
 
+/// Ports that one process takes from; more than any test binary holds at a time.
+const BLOCK: u16 = 1_200;
+
 /// A port that is free for UDP and TCP on every address of both families, and that this process has not
-/// handed out before. Other processes choose too, so each starts at a different place.
+/// handed out lately. Test binaries that run at the same time take from different blocks.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let span = HIGH - LOW;
-    let start = (std::process::id() as u16).wrapping_mul(37) % span;
-    for _ in 0..span {
-        let step = NEXT.fetch_add(1, Ordering::Relaxed);
-        let port = LOW + (start.wrapping_add(step)) % span;
-        if is_free(port) {
-            return port;
+    let start = block_of_this_process();
+    for _ in 0..BLOCK {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed) % BLOCK;
+        if is_free(start + step) {
+            return start + step;
         }
     }
-    panic!("no free port between {LOW} and {HIGH}");
+    panic!("no free port between {start} and {}", start + BLOCK);
+}
+
+/// The first port of a block that no other test process has, held by a lock on a file until this process ends.
+fn block_of_this_process() -> u16 {
+    static CLAIMED: OnceLock<(u16, Option<File>)> = OnceLock::new();
+    let claim = || {
+        let blocks = (LOW..HIGH).step_by(usize::from(BLOCK));
+        for start in blocks {
+            let name = format!("stunner-test-ports-{start}.lock");
+            let file = File::create(std::env::temp_dir().join(name));
+            if let Ok(file) = file
+                && file.try_lock().is_ok()
+            {
+                return (start, Some(file));
+            }
+        }
+        // Every block is taken, or the folder is not ours to write to: any block is as good as another.
+        let blocks = (HIGH - LOW) / BLOCK;
+        (LOW + (std::process::id() as u16 % blocks) * BLOCK, None)
+    };
+    CLAIMED.get_or_init(claim).0
 }
 
 fn is_free(port: u16) -> bool {
