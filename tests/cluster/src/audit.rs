@@ -52,6 +52,11 @@ impl std::fmt::Display for Write {
     }
 }
 
+impl Mark {
+    /// Where the cluster started.
+    pub const START: Self = Self(0);
+}
+
 #[derive(Debug)]
 pub struct Log(PathBuf);
 

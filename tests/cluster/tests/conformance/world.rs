@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use cluster_tests::kinds::{self, Kind};
-use cluster_tests::{Cluster, Objects, Operator, OperatorOptions, certificate, eventually};
+use cluster_tests::{Cluster, Mark, Objects, Operator, OperatorOptions, certificate, eventually};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 
@@ -56,8 +56,14 @@ impl World {
         }
     }
 
-    /// Panics when a case has failed.
+    /// Panics when a case has failed, or the API server has refused what the operator wrote.
     pub fn finish(self) {
+        for w in self
+            .cluster
+            .operator_writes_since(cluster_tests::Mark::START)
+        {
+            eprintln!("WRITE {w} {}", w.user_agent);
+        }
         let count = self.failures.len();
         assert!(
             self.failures.is_empty(),
