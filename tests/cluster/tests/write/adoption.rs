@@ -17,7 +17,7 @@ fn api(world: &World, kind: Kind) -> Api<DynamicObject> {
 }
 
 /// What the Go system does with a new object.
-async fn create(world: &World, kind: Kind, object: &Value) {
+pub async fn create(world: &World, kind: Kind, object: &Value) {
     let params = PostParams {
         field_manager: Some(GO.to_owned()),
         ..PostParams::default()
