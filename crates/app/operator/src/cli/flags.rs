@@ -68,7 +68,7 @@ flags! {
     ZAP_STACKTRACE_LEVEL = flag(LOGS, "zap-stacktrace-level", Value("LEVEL"), "", "",
         "Accepted for compatibility");
     ZAP_TIME_ENCODING = flag(LOGS, "zap-time-encoding", Value("ENCODING"), "", "",
-        "Accepted for compatibility; times are written as in RFC 3339");
+        "Accepted for compatibility");
 
     HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
     VERSION = flag(OTHER, "version", Switch, "", "", "Print the version");
