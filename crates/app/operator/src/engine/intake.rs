@@ -159,12 +159,16 @@ impl Engine {
     fn change(&mut self, change: Change) {
         let dirty = match change {
             Change::Apply(object) => {
-                self.live.apply(&object);
+                let restated = self.live.apply(&object);
                 let node = match &object {
                     Object::Node(node) => node.metadata.name.clone(),
                     _ => None,
                 };
-                let dirty = self.snapshot.apply(object);
+                let mut dirty = self.snapshot.apply(object);
+                // What others write on status changes no translation, but what we said there may be gone.
+                if self.writer.is_some() {
+                    dirty.extend(restated);
+                }
                 self.set_node_address(node);
                 dirty
             }

@@ -141,7 +141,7 @@ async fn delete(
     };
     let api = api(&context.setup.client, kind, &name.namespace);
     let mut live = match context.setup.live.workload(kind, name) {
-        Some(live) if !is_older(&live, part.written.as_deref()) => Some(live),
+        Some(live) if !is_older(version(&live), part.written.as_deref()) => Some(live),
         _ => fetch(&api, &name.name).await?,
     };
     for _ in 0..TRIES {

@@ -18,9 +18,10 @@ use stunner_translate::{
 };
 use tokio::time::Instant;
 
+use super::apply::is_older;
 use super::error::{WriteError, bounded};
 use super::events;
-use super::progress::{Part, Progress};
+use super::progress::{Part, PartProgress, Progress};
 use super::status_overlay::overlay;
 use super::unit::{Context, settle};
 
@@ -49,13 +50,13 @@ pub(super) async fn write(context: &Context, status: &Status<'_>, progress: &mut
         let metrics = &context.setup.metrics;
         metrics.operation(&kind, operation, WriteScope::Status);
     };
-    if is_as_cached(context, status) {
+    if is_as_cached(context, status, part) {
         count(Operation::None);
         part.succeeded();
         return;
     }
     count(Operation::Attempt);
-    let result = put(context, status, &count).await;
+    let result = put(context, status, part, &count).await;
     count(match &result {
         Ok(true) => Operation::UpdatedStatus,
         Ok(false) => Operation::None,
@@ -66,10 +67,16 @@ pub(super) async fn write(context: &Context, status: &Status<'_>, progress: &mut
     settle(context, part, &value, &what, began, result.as_ref());
 }
 
-/// Whether the status is there already, as far as the cache knows. It may be behind: then the API server is asked once
-/// too often, never too rarely, since a change that is still to arrive there starts another translation.
-fn is_as_cached(context: &Context, status: &Status<'_>) -> bool {
-    let live = match context.setup.live.object(&status.key()) {
+/// Whether the status is there already, as far as the cache knows. One that has not seen our last write knows nothing.
+fn is_as_cached(context: &Context, status: &Status<'_>, part: &PartProgress) -> bool {
+    let cached = context.setup.live.object(&status.key());
+    let version = cached
+        .as_ref()
+        .and_then(|cached| cached.metadata().resource_version.as_deref());
+    if is_older(version, part.written.as_deref()) {
+        return false;
+    }
+    let live = match cached {
         Some(Object::GatewayClass(object)) => to_value(object.status.as_ref()),
         Some(Object::Gateway(object)) => to_value(object.status.as_ref()),
         Some(Object::UdpRoute(object)) => to_value(object.status.as_ref()),
@@ -88,6 +95,7 @@ fn is_as_cached(context: &Context, status: &Status<'_>) -> bool {
 async fn put(
     context: &Context,
     status: &Status<'_>,
+    part: &mut PartProgress,
     count: &(dyn Fn(Operation) + Sync),
 ) -> Result<bool, WriteError> {
     let Some(api) = status.api(context) else {
@@ -116,7 +124,12 @@ async fn put(
             ..PostParams::default()
         };
         match bounded(api.replace_status(&name, &params, &object)).await {
-            Ok(_) => {
+            Ok(written) => {
+                part.has_written = true;
+                part.written = written.metadata.resource_version.clone();
+                if let Some(version) = written.metadata.resource_version {
+                    context.setup.live.wrote_status(&status.key(), version);
+                }
                 if let Status::Gateway(name, uid, _) = status
                     && is_newly_programmed
                 {
