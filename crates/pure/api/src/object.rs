@@ -11,12 +11,25 @@ macro_rules! fixed_object {
         spec: $spec:ty $(, status: $status:ty)?
     ) => {
         $(#[$attribute])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+        #[derive(Clone, Default, PartialEq, serde::Deserialize)]
         #[serde(default)]
         pub struct $name {
             pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
             pub spec: $spec,
             $(pub status: Option<$status>,)?
+        }
+
+        /// Of the metadata only the name: `kubectl apply` keeps the whole manifest in an annotation, credentials
+        /// included.
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct($kind)
+                    .field("namespace", &self.metadata.namespace)
+                    .field("name", &self.metadata.name)
+                    .field("spec", &self.spec)
+                    $(.field("status", &self.status as &Option<$status>))?
+                    .finish()
+            }
         }
 
         impl k8s_openapi::Resource for $name {

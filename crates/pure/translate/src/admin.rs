@@ -1,9 +1,11 @@
 //! `admin` of a dataplane configuration.
 
-use stunner_api::names::{self, port};
+use stunner_api::names::{self, annotation, port};
 use stunner_api::v1::{DataplaneSpec, GatewayConfigSpec};
-use stunner_config::{Admin, HttpEndpoint, OffloadEngine, PortRange};
+use stunner_config::{Admin, HttpEndpoint, HttpHost, OffloadEngine, PortRange};
 
+use crate::context::ListenerPlan;
+use crate::listener::wants_socket_of;
 use crate::settings::Mode;
 
 /// Lowest port that relayed traffic takes when only the highest is given: those below are for privileged processes.
@@ -68,9 +70,9 @@ fn health(
     let default = HttpEndpoint::default_health();
     match given {
         // The probes of the pods that we make ask there and nowhere else.
-        Some(given) if mode == Mode::Managed && given.port != port::HEALTH => {
+        Some(given) if mode == Mode::Managed && !is_probed(&given) => {
             problems.push(format!(
-                "`{field}` is ignored because the pods are probed on port {}; remove it.",
+                "`{field}` of the GatewayConfig is ignored because the pods are probed on port {} of their own address; remove it.",
                 port::HEALTH
             ));
             Some(default)
@@ -78,6 +80,35 @@ fn health(
         Some(given) => Some(given),
         None => Some(default),
     }
+}
+
+/// Whether the kubelet reaches it, which asks at the address of the pod.
+fn is_probed(health: &HttpEndpoint) -> bool {
+    let is_reachable = match &health.host {
+        HttpHost::Any => true,
+        HttpHost::Ip(address) => address.is_unspecified(),
+        HttpHost::Name(_) => false,
+    };
+    is_reachable && health.port == port::HEALTH
+}
+
+/// Takes the metrics away where a listener has their port: clients come before whoever watches them. The answer is a
+/// sentence about it.
+pub(crate) fn make_way_for_listeners<'a>(
+    admin: &mut Admin,
+    listeners: impl IntoIterator<Item = &'a ListenerPlan>,
+) -> Option<String> {
+    let metrics = admin.metrics_endpoint.as_ref()?;
+    let mut served = listeners.into_iter().filter(|plan| plan.is_served());
+    let listener = served.find(|plan| wants_socket_of(plan, metrics))?;
+    let sentence = format!(
+        "There are no metrics because listener {} has their port {} in the pod; give it another one by the annotation `{}`.",
+        listener.name,
+        metrics.port,
+        annotation::TARGET_PORT
+    );
+    admin.metrics_endpoint = None;
+    Some(sentence)
 }
 
 fn endpoint(
@@ -157,6 +188,7 @@ fn relay_ports(config: &GatewayConfigSpec, problems: &mut Vec<String>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::World;
 
     fn rendered(config: GatewayConfigSpec, dataplane: DataplaneSpec) -> (Admin, Vec<String>) {
         admin("a/b".to_owned(), &config, Some(&dataplane), Mode::Managed)
@@ -220,13 +252,39 @@ mod tests {
 
     #[test]
     fn a_health_endpoint_that_the_probes_would_miss_is_ignored_and_reported() {
-        let config = GatewayConfigSpec {
-            health_check_endpoint: Some("http://:9999".to_owned()),
-            ..GatewayConfigSpec::default()
+        for missed in [
+            "http://:9999",
+            "http://127.0.0.1:8086",
+            "http://[::1]",
+            "http://localhost:8086",
+        ] {
+            let config = GatewayConfigSpec {
+                health_check_endpoint: Some(missed.to_owned()),
+                ..GatewayConfigSpec::default()
+            };
+            let (admin, problems) = rendered(config, DataplaneSpec::default());
+            assert_eq!(admin.healthcheck_endpoint.unwrap().text, "http://:8086");
+            assert_eq!(problems.len(), 1, "{missed}");
+        }
+    }
+
+    #[test]
+    fn metrics_make_way_for_a_listener_on_their_port() {
+        let dataplane = DataplaneSpec {
+            enable_metrics_endpoint: Some(true),
+            ..DataplaneSpec::default()
         };
-        let (admin, problems) = rendered(config, DataplaneSpec::default());
-        assert_eq!(admin.healthcheck_endpoint.unwrap().text, "http://:8086");
-        assert_eq!(problems.len(), 1);
+        for (listener, makes_way) in [
+            ("tcp TCP 8080", true),
+            ("udp UDP 8080", false),
+            ("tcp TCP 8081", false),
+        ] {
+            let (mut admin, _) = rendered(GatewayConfigSpec::default(), dataplane.clone());
+            let sentence = World::with_listeners(&[listener])
+                .translated(|context| make_way_for_listeners(&mut admin, context.listeners));
+            assert_eq!(sentence.is_some(), makes_way, "{listener}");
+            assert_eq!(admin.metrics_endpoint.is_none(), makes_way, "{listener}");
+        }
     }
 
     #[test]

@@ -75,6 +75,10 @@ pub(crate) enum ListenerProblem {
     Passthrough,
     /// A port that is none.
     BadPort,
+    /// The port in the pod where the dataplane answers health checks.
+    HealthPort,
+    /// An earlier listener has the name. An API server lets no such Gateway through, a file may hold one.
+    NameTaken,
 }
 
 impl ListenerPlan {

@@ -134,6 +134,7 @@ impl World {
             &self.gateway,
             &options,
             &BTreeMap::new(),
+            None,
         );
         part(&GatewayContext {
             snapshot: &self.snapshot,

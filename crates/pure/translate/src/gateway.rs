@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use stunner_api::NamespacedName;
 use stunner_api::gateway::{Gateway, GatewayClass};
-use stunner_config::Config;
+use stunner_config::{Admin, Config};
 
 use crate::address::public_addresses;
-use crate::admin::admin;
+use crate::admin::{admin, make_way_for_listeners};
 use crate::attach::{AttachedRoute, attached_routes};
 use crate::context::{GatewayContext, ListenerPlan, PublicAddress};
 use crate::inputs::{Inputs, Template, Unserved, inputs};
@@ -34,6 +34,9 @@ pub(crate) struct Served<'a> {
     pub(crate) gateway: &'a Gateway,
     pub(crate) inputs: Inputs,
     pub(crate) options: ServiceOptions,
+    pub(crate) admin: Admin,
+    /// Sentences about settings that cannot be used as they are.
+    pub(crate) admin_problems: Vec<String>,
     /// One per listener, as are the addresses.
     pub(crate) listeners: Vec<ListenerPlan>,
     pub(crate) addresses: Vec<Option<PublicAddress>>,
@@ -91,7 +94,22 @@ pub(crate) fn serve<'a>(
     let options = ServiceOptions::read(gateway, &inputs.config);
     let none = BTreeMap::new();
     let certificates = good.map_or(&none, |good| &good.certificates);
-    let listeners = listener_plans(snapshot, settings, gateway, &options, certificates);
+    let dataplane = inputs.dataplane.spec();
+    let (mut admin, mut admin_problems) = admin(
+        name.to_string(),
+        &inputs.config.spec,
+        dataplane,
+        settings.mode,
+    );
+    let listeners = listener_plans(
+        snapshot,
+        settings,
+        gateway,
+        &options,
+        certificates,
+        admin.healthcheck_endpoint.as_ref(),
+    );
+    admin_problems.extend(make_way_for_listeners(&mut admin, &listeners));
     let mut served = Served {
         snapshot,
         settings,
@@ -99,6 +117,8 @@ pub(crate) fn serve<'a>(
         gateway,
         inputs,
         options,
+        admin,
+        admin_problems,
         listeners,
         addresses: Vec::new(),
         routes: attached_routes(snapshot, gateway),
@@ -122,14 +142,11 @@ impl<'a> Served<'a> {
     }
 
     fn plan(&self, uid: String, good: Option<&LastGood>) -> GatewayPlan {
-        let spec = &self.inputs.config.spec;
-        let dataplane = self.inputs.dataplane.spec();
-        let mode = self.settings.mode;
-        let (admin, mut notices) = admin(self.name.to_string(), spec, dataplane, mode);
+        let mut notices = self.admin_problems.clone();
         notices.extend(service_problems(&self.context()));
         // In legacy mode the class has the configuration.
-        let config = (mode == Mode::Managed).then(|| Config {
-            admin,
+        let config = (self.settings.mode == Mode::Managed).then(|| Config {
+            admin: self.admin.clone(),
             auth: self.inputs.auth.clone(),
             listeners: config::listeners(self),
             clusters: config::clusters([self]),

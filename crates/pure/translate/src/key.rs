@@ -104,7 +104,7 @@ impl ObjectKey {
 }
 
 /// An object of the world, shared with whoever cached it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Object {
     GatewayClass(Arc<GatewayClass>),
     GatewayConfig(Arc<GatewayConfig>),
@@ -178,5 +178,13 @@ impl Object {
             kind: self.kind(),
             name: NamespacedName::of(self.metadata()),
         }
+    }
+}
+
+/// Only its name: it may be a Secret, or carry one in an annotation.
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ObjectKey { kind, name } = self.key();
+        write!(f, "{kind}({name})")
     }
 }

@@ -12,7 +12,7 @@ use stunner_api::names::{self, annotation, label};
 use stunner_api::v1::GatewayConfigSpec;
 use stunner_config::{Auth, Config};
 
-use crate::admin::admin;
+use crate::admin::{admin, make_way_for_listeners};
 use crate::auth;
 use crate::class::parameters;
 use crate::gateway::{Served, config, serve};
@@ -34,12 +34,14 @@ pub(crate) fn config_map(
     let class_name = class.metadata.name.as_deref().unwrap_or_default();
     let served = served_gateways(snapshot, settings, class, class_name);
     let (effective, auth) = settings_of_class(snapshot, settings, class, &served)?;
-    let (admin, _) = admin(
+    let (mut admin, _) = admin(
         names::LEGACY_DAEMON_NAME.to_owned(),
         &effective.spec,
         None,
         settings.mode,
     );
+    // Each Gateway tells about itself.
+    let _ = make_way_for_listeners(&mut admin, served.iter().flat_map(|s| &s.listeners));
     let config = Config {
         admin,
         auth,

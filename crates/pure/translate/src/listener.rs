@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stunner_api::NamespacedName;
 use stunner_api::gateway::{Gateway, Listener, RouteGroupKind};
 use stunner_api::names;
-use stunner_config::{PeerTransport, Protocol};
+use stunner_config::{HttpEndpoint, HttpHost, PeerTransport, Protocol};
 
 use crate::context::{ListenerPlan, ListenerProblem, StaleCertificate};
 use crate::last_good::Certificate;
@@ -16,18 +16,23 @@ use crate::tls;
 
 const PASSTHROUGH: &str = "Passthrough";
 
-/// One plan per listener, in the order of the spec. `last_good` has certificates by listener name.
+/// One plan per listener, in the order of the spec. `last_good` has certificates by listener name; `health` is where
+/// the dataplane answers health checks.
 pub(crate) fn listener_plans(
     snapshot: &Snapshot,
     settings: &Settings,
     gateway: &Gateway,
     options: &ServiceOptions,
     last_good: &BTreeMap<String, Certificate>,
+    health: Option<&HttpEndpoint>,
 ) -> Vec<ListenerPlan> {
     let namespace = NamespacedName::of(&gateway.metadata).namespace;
     let mut plans: Vec<ListenerPlan> = Vec::new();
     for listener in &gateway.spec.listeners {
         let mut plan = bare_plan(settings, listener, options);
+        if plan.problem.is_none() {
+            plan.problem = name_or_port_problem(&plan, &plans, health);
+        }
         let earlier = plans.iter().find(|earlier| clashes(earlier, &plan));
         match (plan.problem.is_some(), earlier, plan.protocol) {
             (true, _, _) => {}
@@ -84,6 +89,29 @@ fn bare_plan(settings: &Settings, listener: &Listener, options: &ServiceOptions)
         route_kinds: route_kinds(settings, listener),
         notices: Vec::new(),
     }
+}
+
+/// What keeps a listener from being in one configuration with the others.
+fn name_or_port_problem(
+    plan: &ListenerPlan,
+    earlier: &[ListenerPlan],
+    health: Option<&HttpEndpoint>,
+) -> Option<ListenerProblem> {
+    if earlier.iter().any(|earlier| earlier.name == plan.name) {
+        return Some(ListenerProblem::NameTaken);
+    }
+    // The probes of the pods ask there, so that a listener in its place would keep them from ever being ready.
+    health
+        .is_some_and(|health| wants_socket_of(plan, health))
+        .then_some(ListenerProblem::HealthPort)
+}
+
+/// Whether a listener and a server of the dataplane want the same socket. Listeners take the address of the pod, which
+/// a server on the loopback address leaves free.
+pub(crate) fn wants_socket_of(plan: &ListenerPlan, server: &HttpEndpoint) -> bool {
+    let is_loopback = matches!(server.host, HttpHost::Ip(address) if address.is_loopback());
+    let transport = plan.protocol.map(Protocol::socket);
+    transport == Some(PeerTransport::Tcp) && plan.port == server.port && !is_loopback
 }
 
 /// Two sockets of one transport cannot share a port, neither outside (the Service's) nor inside (the dataplane's).

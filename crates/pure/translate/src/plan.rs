@@ -1,6 +1,7 @@
 //! What is to be: configurations, objects and statuses.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
@@ -21,12 +22,30 @@ pub enum WorkloadKind {
 }
 
 /// An object that is to exist, with the fields that are ours and no others.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Workload {
     Service(Box<Service>),
     ConfigMap(Box<ConfigMap>),
     Deployment(Box<Deployment>),
     DaemonSet(Box<DaemonSet>),
+}
+
+/// Without the data of a ConfigMap, which in legacy mode is a whole configuration.
+impl fmt::Debug for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Workload::Service(service) => service.fmt(f),
+            Workload::ConfigMap(config_map) => {
+                let keys = config_map.data.iter().flat_map(|data| data.keys());
+                f.debug_struct("ConfigMap")
+                    .field("metadata", &config_map.metadata)
+                    .field("keys", &keys.collect::<Vec<_>>())
+                    .finish()
+            }
+            Workload::Deployment(deployment) => deployment.fmt(f),
+            Workload::DaemonSet(daemon_set) => daemon_set.fmt(f),
+        }
+    }
 }
 
 /// What a Gateway asks for.

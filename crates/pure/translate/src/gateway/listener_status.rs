@@ -58,6 +58,18 @@ fn listener_accepted(meta: &ObjectMeta, plan: &ListenerPlan) -> Condition {
             reason::PORT_UNAVAILABLE,
             "The port is not a number from 1 to 65535; change `port`.".to_owned(),
         ),
+        Some(ListenerProblem::HealthPort) => (
+            reason::PORT_UNAVAILABLE,
+            format!(
+                "The pods answer health checks on TCP port {}; change `port`, or keep it and let the pods listen elsewhere by the annotation `{}`.",
+                plan.port,
+                annotation::TARGET_PORT
+            ),
+        ),
+        Some(ListenerProblem::NameTaken) => (
+            reason::UNSUPPORTED_VALUE,
+            "Another listener has this name already; give each listener a name of its own.".to_owned(),
+        ),
         Some(ListenerProblem::Passthrough) => (
             reason::UNSUPPORTED_VALUE,
             "TURN is spoken inside TLS, so that it cannot be passed through; set `tls.mode` to `Terminate`."

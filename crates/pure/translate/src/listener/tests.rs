@@ -19,7 +19,14 @@ fn plans_with(
         "spec": {"gatewayClassName": "stunner", "listeners": listeners},
     }))
     .unwrap();
-    listener_plans(&world.snapshot, &world.settings, &gateway, options, good)
+    listener_plans(
+        &world.snapshot,
+        &world.settings,
+        &gateway,
+        options,
+        good,
+        Some(&HttpEndpoint::default_health()),
+    )
 }
 
 fn empty_world() -> World {
@@ -197,4 +204,34 @@ fn a_last_good_certificate_must_fit_the_listener_as_it_is_now() {
         let plans = plans_with(&world, listeners, &options, &good);
         assert_eq!(plans[0].is_served(), is_served, "{protocol}");
     }
+}
+
+#[test]
+fn the_port_of_health_checks_is_no_listeners() {
+    let listeners = json!([
+        {"name": "tcp", "protocol": "TCP", "port": 8086},
+        {"name": "udp", "protocol": "UDP", "port": 8086},
+        {"name": "tls", "protocol": "TLS", "port": 8086},
+    ]);
+    let found = problems(&plans(listeners.clone()));
+    let health = Some(ListenerProblem::HealthPort);
+    assert_eq!(found, [health.clone(), None, health]);
+
+    // Clients may still be given the port, if the pods listen elsewhere.
+    let options = ServiceOptions {
+        target_ports: BTreeMap::from([("tcp".to_owned(), 9000)]),
+        ..ServiceOptions::default()
+    };
+    let found = plans_in(&empty_world(), listeners, &options);
+    assert_eq!(found[0].problem, None);
+    assert_eq!((found[0].spec_port, found[0].port), (8086, 9000));
+}
+
+#[test]
+fn of_two_listeners_with_one_name_the_first_is_served() {
+    let found = problems(&plans(json!([
+        {"name": "x", "protocol": "UDP", "port": 1},
+        {"name": "x", "protocol": "UDP", "port": 2},
+    ])));
+    assert_eq!(found, [None, Some(ListenerProblem::NameTaken)]);
 }

@@ -14,7 +14,7 @@ use crate::key::{Object, RouteId, RouteKind};
 use crate::last_good::LastGood;
 
 /// From a thing to the objects that name it, whether or not the thing exists.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Referrers<K, V> {
     values_by_key: BTreeMap<K, BTreeSet<V>>,
 }
@@ -52,7 +52,7 @@ impl<K: Ord, V: Ord> Referrers<K, V> {
     }
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Index {
     pub(super) gateways_by_class: Referrers<String, NamespacedName>,
     pub(super) gateways_by_secret: Referrers<NamespacedName, NamespacedName>,

@@ -18,6 +18,7 @@ mod property;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
@@ -46,7 +47,7 @@ pub struct WriteFailure {
 }
 
 /// Everything that translation looks at.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Snapshot {
     pub(crate) classes: BTreeMap<String, Arc<GatewayClass>>,
     pub(crate) gateway_configs: BTreeMap<NamespacedName, Arc<GatewayConfig>>,
@@ -71,4 +72,15 @@ pub struct Snapshot {
     /// By Gateway and kind of object.
     pub(crate) write_failures: BTreeMap<(NamespacedName, WorkloadKind), WriteFailure>,
     index: index::Index,
+}
+
+/// Only its size: among the objects are Secrets, and manifests that `kubectl apply` keeps in annotations.
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("classes", &self.classes.len())
+            .field("gateways", &self.gateways.len())
+            .field("routes", &self.route_ids().count())
+            .finish_non_exhaustive()
+    }
 }

@@ -14,6 +14,7 @@
 //!
 //! `UPDATE=1 cargo test -p stunner-translate --test golden` writes the `out.yaml` files anew; review the difference.
 
+mod hostile;
 mod incremental;
 mod proofs;
 #[path = "../support/mod.rs"]

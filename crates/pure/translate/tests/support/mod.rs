@@ -54,37 +54,44 @@ pub fn stored(mut document: Value) -> Value {
     document
 }
 
-fn typed<K: DeserializeOwned>(document: &Value) -> Arc<K> {
-    let object = serde_json::from_value(document.clone())
-        .unwrap_or_else(|error| panic!("{error} in {document:#}"));
-    Arc::new(object)
-}
-
 /// The object of a document, or `None` for a kind that translation does not look at.
 pub fn object(document: &Value) -> Option<Object> {
+    read_object(document).unwrap_or_else(|error| panic!("{error} in {document:#}"))
+}
+
+/// The object of a document, or `None` for what cannot be read: the operator reports such an object and goes on.
+pub fn readable(document: &Value) -> Option<Object> {
+    read_object(document).ok().flatten()
+}
+
+fn typed<K: DeserializeOwned>(document: &Value) -> Result<Arc<K>, serde_json::Error> {
+    serde_json::from_value(document.clone()).map(Arc::new)
+}
+
+fn read_object(document: &Value) -> Result<Option<Object>, serde_json::Error> {
     let api_version = document["apiVersion"].as_str().unwrap_or_default();
     let official = api_version.starts_with("gateway.networking.k8s.io/");
-    Some(match document["kind"].as_str().unwrap_or_default() {
-        "GatewayClass" => Object::GatewayClass(typed(document)),
-        "GatewayConfig" => Object::GatewayConfig(typed(document)),
-        "Gateway" => Object::Gateway(typed(document)),
-        "UDPRoute" if official => Object::OfficialUdpRoute(typed(document)),
-        "UDPRoute" => Object::UdpRoute(typed(document)),
-        "TCPRoute" => Object::OfficialTcpRoute(typed(document)),
-        "StaticService" => Object::StaticService(typed(document)),
-        "Dataplane" => Object::Dataplane(typed(document)),
-        "ReferenceGrant" => Object::ReferenceGrant(typed(document)),
-        "Secret" => Object::Secret(typed(document)),
-        "Service" => Object::Service(typed(document)),
-        "EndpointSlice" => Object::EndpointSlice(typed(document)),
-        "Endpoints" => Object::Endpoints(typed(document)),
-        "Namespace" => Object::Namespace(typed(document)),
-        "Node" => Object::Node(typed(document)),
-        "Deployment" => Object::Deployment(typed(document)),
-        "DaemonSet" => Object::DaemonSet(typed(document)),
-        "ConfigMap" => Object::ConfigMap(typed(document)),
-        _ => return None,
-    })
+    Ok(Some(match document["kind"].as_str().unwrap_or_default() {
+        "GatewayClass" => Object::GatewayClass(typed(document)?),
+        "GatewayConfig" => Object::GatewayConfig(typed(document)?),
+        "Gateway" => Object::Gateway(typed(document)?),
+        "UDPRoute" if official => Object::OfficialUdpRoute(typed(document)?),
+        "UDPRoute" => Object::UdpRoute(typed(document)?),
+        "TCPRoute" => Object::OfficialTcpRoute(typed(document)?),
+        "StaticService" => Object::StaticService(typed(document)?),
+        "Dataplane" => Object::Dataplane(typed(document)?),
+        "ReferenceGrant" => Object::ReferenceGrant(typed(document)?),
+        "Secret" => Object::Secret(typed(document)?),
+        "Service" => Object::Service(typed(document)?),
+        "EndpointSlice" => Object::EndpointSlice(typed(document)?),
+        "Endpoints" => Object::Endpoints(typed(document)?),
+        "Namespace" => Object::Namespace(typed(document)?),
+        "Node" => Object::Node(typed(document)?),
+        "Deployment" => Object::Deployment(typed(document)?),
+        "DaemonSet" => Object::DaemonSet(typed(document)?),
+        "ConfigMap" => Object::ConfigMap(typed(document)?),
+        _ => return Ok(None),
+    }))
 }
 
 pub fn snapshot<'a>(documents: impl IntoIterator<Item = &'a Value>) -> Snapshot {
