@@ -8,6 +8,7 @@ mod last_good;
 mod late_crd;
 mod namespaced;
 mod nodes;
+mod odd_objects;
 mod outage;
 mod ownership;
 mod quiet;
