@@ -2,7 +2,7 @@
 
 use cluster_tests::{Cluster, GatewayApi, kinds, need};
 use serde_json::{Value, json};
-use stunner_translate::{RouteKind, RoutePlan};
+use stunner_translate::{Plan, RouteKind, RoutePlan, Unit};
 
 use crate::objects::{gateway_status, plan};
 use crate::world::{CONTROLLER, World};
@@ -78,6 +78,32 @@ async fn a_gateway_that_was_made_anew_does_not_get_the_status_of_the_old_one() {
         .writes_during(async |world| world.write_gateway(Some(wanted.clone())).await)
         .await;
     assert_eq!(writes, []);
+}
+
+/// Translation may change its mind before the watch has told of our last write.
+#[tokio::test]
+async fn a_cache_that_has_not_seen_our_status_does_not_mislead() {
+    let test = "a_cache_that_has_not_seen_our_status_does_not_mislead";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let mut world = World::new(cluster, "write-stale-status").await;
+    let write = async |world: &mut World, accepted: &str| {
+        let mut wanted = plan(&world.uid);
+        let conditions = [
+            condition("Accepted", accepted),
+            condition("Programmed", "False"),
+        ];
+        wanted.status = Some(gateway_status(json!({"conditions": conditions})));
+        let mut whole = Plan::default();
+        whole.gateways.insert(world.gateway.clone(), wanted);
+        let unit = Unit::Gateway(world.gateway.clone());
+        world.resubmit(whole, unit).await;
+        let live = world.object(kinds::GATEWAY, "gw").await;
+        assert_eq!(live["status"]["conditions"][0]["status"], accepted);
+    };
+    write(&mut world, "True").await;
+    world.refresh().await;
+    write(&mut world, "False").await;
+    write(&mut world, "True").await;
 }
 
 async fn entries_of_others_stay(
