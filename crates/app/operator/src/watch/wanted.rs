@@ -205,3 +205,111 @@ pub fn secret_watch(secret: &NamespacedName) -> (WatchKey, Wanted) {
     };
     (key, wanted)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use kube::core::GroupVersionKind;
+    use stunner_api::names;
+
+    use super::*;
+    use crate::cli::{Command, parse};
+
+    fn options(line: &str) -> Options {
+        let args = std::iter::once("operator").chain(line.split_whitespace());
+        match parse(args.map(OsString::from), &|_| None) {
+            Ok(Command::Run(options)) => *options,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn watched(line: &str, served: &Served) -> Vec<String> {
+        let watches = wanted(&options(line), served);
+        watches.keys().map(ToString::to_string).collect()
+    }
+
+    fn has(watches: &[String], key: &str) -> bool {
+        watches.iter().any(|watch| watch == key)
+    }
+
+    #[test]
+    fn workloads_are_watched_by_our_label_only() {
+        let watches = wanted(&options(""), &Served::default());
+        for (key, wanted) in &watches {
+            let workload = matches!(
+                key.kind,
+                ObjectKind::Deployment | ObjectKind::DaemonSet | ObjectKind::ConfigMap
+            );
+            assert_eq!(wanted.labels.is_some(), workload, "{key}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_never_watched_as_a_kind() {
+        let watches = wanted(&options(""), &Served::default());
+        assert!(watches.keys().all(|key| key.kind != ObjectKind::Secret));
+        let (key, _) = secret_watch(&NamespacedName::new("ns", "auth"));
+        assert_eq!(key.to_string(), "Secret ns/auth");
+        assert_eq!(key.secret(), Some(NamespacedName::new("ns", "auth")));
+    }
+
+    #[test]
+    fn endpoints_come_from_one_place_or_from_none() {
+        let none = Served::default();
+        for (line, slices, endpoints) in [
+            ("", true, false),
+            ("--disable-endpointslice-controller", false, true),
+            ("--endpoint-discovery=false", false, false),
+        ] {
+            let watches = watched(line, &none);
+            assert_eq!(has(&watches, "EndpointSlice"), slices, "{line}");
+            assert_eq!(has(&watches, "Endpoints"), endpoints, "{line}");
+        }
+    }
+
+    #[test]
+    fn legacy_mode_has_no_workloads_to_watch() {
+        let watches = watched("--dataplane-mode=legacy", &Served::default());
+        assert!(!has(&watches, "Deployment") && !has(&watches, "DaemonSet"));
+        assert!(has(&watches, "ConfigMap") && has(&watches, "Service"));
+    }
+
+    #[test]
+    fn with_namespaces_given_only_cluster_wide_kinds_are_looked_at_everywhere() {
+        let watches = watched("--watch-namespaces=a,b", &Served::default());
+        let everywhere: Vec<_> = watches
+            .iter()
+            .filter(|watch| !watch.contains("in namespace"))
+            .collect();
+        assert_eq!(
+            everywhere,
+            ["GatewayClass", "Dataplane", "Namespace", "Node"]
+        );
+        assert!(has(&watches, "Gateway in namespace a") && has(&watches, "Gateway in namespace b"));
+    }
+
+    #[test]
+    fn what_is_served_is_watched_and_grants_are_needed_where_they_are_enforced() {
+        let kind = |kind: &str| {
+            let kind = GroupVersionKind::gvk(names::GATEWAY_GROUP, "v1", kind);
+            Some(ApiResource::from_gvk(&kind))
+        };
+        let served = Served {
+            gateways: true,
+            tcp_routes: kind(names::TCP_ROUTE_KIND),
+            reference_grants: kind(names::REFERENCE_GRANT_KIND),
+            ..Served::default()
+        };
+        assert!(has(&watched("", &served), "TCPRoute"));
+        assert!(!has(&watched("", &Served::default()), "TCPRoute"));
+        for (line, required) in [("", false), ("--reference-grants=enforce", true)] {
+            let watches = wanted(&options(line), &served);
+            let grants = watches
+                .iter()
+                .find(|(key, _)| key.kind == ObjectKind::ReferenceGrant);
+            let need = grants.map(|(_, wanted)| wanted.need);
+            assert_eq!(need == Some(Need::Required), required, "{line}");
+        }
+    }
+}
