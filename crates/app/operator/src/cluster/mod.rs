@@ -7,7 +7,7 @@ mod ready;
 mod refusal;
 
 pub use connect::{ConnectError, connect};
-pub use namespace::operator_namespace;
+pub use namespace::{make_namespace, operator_namespace};
 pub use patience::patiently;
 pub use ready::wait_until_ready;
 pub use refusal::Refusal;

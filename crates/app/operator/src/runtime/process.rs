@@ -16,7 +16,7 @@ use super::signals::Signals;
 use super::{RunError, VERSION, end, open_files, start};
 use crate::cds::{BoundServers, CdsError, RunningServers};
 use crate::cli::Options;
-use crate::cluster::{connect, operator_namespace, wait_until_ready};
+use crate::cluster::{connect, make_namespace, operator_namespace, wait_until_ready};
 use crate::discovery;
 use crate::engine::{Engine, Inputs, Parts};
 use crate::health::{Health, health_router};
@@ -74,6 +74,7 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
     ));
     let finding_out = async {
         wait_until_ready(&client).await;
+        make_namespace(&client, &namespace).await;
         tokio::join!(
             start::config_discovery(&client, &options, &namespace, &bound),
             start::last_good(&last_good_secrets, &options),
