@@ -182,3 +182,60 @@ async fn a_deleted_gateway_leaves_nothing_behind() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_gateway_whose_class_is_gone_serves_on() {
+    let test = "a_gateway_whose_class_is_gone_serves_on";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "class-gone").await;
+    site.apply(site.gateway("gw")).await;
+    let mut operator = site.operator(cluster).await;
+    site.serve(&operator, "gw").await;
+    let service = uid(&site.object(kinds::SERVICE, "gw", |_| Ok(())).await);
+    site.objects
+        .delete(kinds::GATEWAY_CLASS, "", "class-gone")
+        .await;
+    let serves = async |operator: &cluster_tests::Operator| {
+        let cds = operator.cds();
+        stays("it serves", Duration::from_millis(800), async || {
+            let live = site.objects.find(kinds::SERVICE, &site.name, "gw").await;
+            same(&uid(&live.unwrap_or_default()), service.clone())?;
+            let workload = site.objects.find(kinds::DEPLOYMENT, &site.name, "gw").await;
+            workload.ok_or("no Deployment")?;
+            cds.config(&site.name, "gw").map(|_| ())
+        })
+        .await;
+    };
+    serves(&operator).await;
+    operator.kill();
+    operator.restart().await;
+    site.discovered(&operator, "gw", |_| Ok(())).await;
+    serves(&operator).await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_moves_to_another_controller_is_let_go() {
+    let test = "a_gateway_that_moves_to_another_controller_is_let_go";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "moved").await;
+    let mut theirs = site.class();
+    theirs["metadata"]["name"] = json!("moved-theirs");
+    theirs["spec"]["controllerName"] = json!("example.test/other");
+    site.apply(theirs).await;
+    site.apply(site.gateway("gw")).await;
+    let operator = site.operator(cluster).await;
+    site.serve(&operator, "gw").await;
+    let mut gateway = site.gateway("gw");
+    gateway["spec"]["gatewayClassName"] = json!("moved-theirs");
+    site.apply(gateway).await;
+    for kind in [kinds::SERVICE, kinds::DEPLOYMENT] {
+        site.gone(kind, "gw").await;
+    }
+    cluster_tests::eventually("its config is gone", async || {
+        match operator.cds().config(&site.name, "gw") {
+            Err(error) if error.starts_with("404") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+}
