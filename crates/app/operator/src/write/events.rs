@@ -10,7 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, PostParams};
 use stunner_api::NamespacedName;
-use stunner_api::gateway::Gateway;
+use stunner_api::gateway::{Gateway, GatewayClass};
 use stunner_api::names::EVENT_REPORTER;
 use tokio::time::{Duration, Instant};
 
@@ -97,10 +97,20 @@ impl Events {
 
 pub(super) fn gateway(name: &NamespacedName, uid: &str) -> ObjectReference {
     ObjectReference {
-        api_version: Some(<Gateway as k8s_openapi::Resource>::API_VERSION.to_owned()),
-        kind: Some(<Gateway as k8s_openapi::Resource>::KIND.to_owned()),
-        name: Some(name.name.clone()),
         namespace: Some(name.namespace.clone()),
+        ..reference::<Gateway>(&name.name, uid)
+    }
+}
+
+pub(super) fn class(name: &str, uid: &str) -> ObjectReference {
+    reference::<GatewayClass>(name, uid)
+}
+
+fn reference<K: k8s_openapi::Resource>(name: &str, uid: &str) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(K::API_VERSION.to_owned()),
+        kind: Some(K::KIND.to_owned()),
+        name: Some(name.to_owned()),
         uid: Some(uid.to_owned()),
         ..ObjectReference::default()
     }

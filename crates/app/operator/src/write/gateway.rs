@@ -7,14 +7,13 @@ use tokio::time::Instant;
 
 use super::apply::apply;
 use super::desired::Desired;
-use super::error::WriteError;
 use super::events;
 use super::kind::name_for_gateway;
 use super::owner::Owner;
 use super::progress::{Part, PartProgress, Progress};
 use super::release;
 use super::status::{self, Status};
-use super::unit::{Context, desired, settle};
+use super::unit::{Context, desired, explain, settle};
 use super::writer::Feedback;
 
 pub(super) async fn write(
@@ -122,16 +121,6 @@ async fn workload(
         Err(_) => return,
     };
     report(context, gateway, plan, desired.kind, failure, part).await;
-}
-
-fn explain(error: &WriteError, desired: &Desired) -> String {
-    match error {
-        WriteError::Taken => format!(
-            "there is a {:?} {} that is not ours; delete it, or rename the Gateway",
-            desired.kind, desired.name
-        ),
-        other => other.to_string(),
-    }
 }
 
 /// Tells the engine, and the user by an Event, if there is something new to tell.

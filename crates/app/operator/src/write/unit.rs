@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 use stunner_api::gateway::RouteStatus;
-use stunner_translate::{Unit, Workload};
+use stunner_translate::{ObjectKey, ObjectKind, Unit, Workload};
 use tokio::time::Instant;
 
 use super::apply::apply;
 use super::desired::Desired;
 use super::error::WriteError;
-use super::events::Events;
+use super::events::{self, Events};
 use super::owner::Owner;
 use super::progress::{Part, PartProgress, Progress};
 use super::status::{self, Status};
@@ -32,7 +32,7 @@ pub(super) async fn write(
         (Unit::Class(name), Wanted::Plan(plan)) => {
             if let Some(plan) = plan.classes.get(name) {
                 for workload in &plan.workloads {
-                    class_workload(context, workload, progress).await;
+                    class_workload(context, name, workload, progress).await;
                 }
                 status::write(context, &Status::Class(name, &plan.status), progress).await;
             }
@@ -58,7 +58,12 @@ pub(super) async fn write(
     progress.retry()
 }
 
-async fn class_workload(context: &Context, workload: &Workload, progress: &mut Progress) {
+async fn class_workload(
+    context: &Context,
+    class: &str,
+    workload: &Workload,
+    progress: &mut Progress,
+) {
     let Some(desired) = desired(workload) else {
         return;
     };
@@ -70,6 +75,28 @@ async fn class_workload(context: &Context, workload: &Workload, progress: &mut P
     let result = apply(context, Owner::Class, &desired, part).await;
     let what = format!("{:?} {}", desired.kind, desired.name);
     settle(context, part, &desired.body, &what, began, result.as_ref());
+    if let Err(error) = result
+        && error.is_refusal()
+    {
+        let key = ObjectKey::new(ObjectKind::GatewayClass, "", class);
+        let uid = context.setup.live.object(&key);
+        let uid = uid.and_then(|object| object.metadata().uid.clone());
+        let regarding = events::class(class, &uid.unwrap_or_default());
+        let reason = format!("{:?}Refused", desired.kind);
+        let note = explain(&error, &desired);
+        context.events.warning(&regarding, &reason, &note).await;
+    }
+}
+
+/// What a refusal means, in words for the user.
+pub(super) fn explain(error: &WriteError, desired: &Desired) -> String {
+    match error {
+        WriteError::Taken => format!(
+            "there is a {:?} {} that is not ours; delete it, or choose another name",
+            desired.kind, desired.name
+        ),
+        other => other.to_string(),
+    }
 }
 
 pub(super) fn desired(workload: &Workload) -> Option<Desired> {
