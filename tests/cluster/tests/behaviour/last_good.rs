@@ -141,3 +141,103 @@ async fn a_gateway_that_never_served_says_why() {
     let told = message(&live["status"], "Accepted");
     assert!(told.contains("never-served/not-there"), "{told}");
 }
+
+/// What is lost is kept; what is there goes on changing.
+#[tokio::test]
+async fn routes_still_change_while_the_credentials_are_missing() {
+    let test = "routes_still_change_while_the_credentials_are_missing";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "still-live").await;
+    site.apply(site.gateway("gw")).await;
+    let mut operator = site.operator(cluster).await;
+    site.serve(&operator, "gw").await;
+    site.objects
+        .delete(kinds::GATEWAY_CONFIG, &site.name, "still-live")
+        .await;
+    site.conditions(kinds::GATEWAY, "gw", &[("Accepted", "False")])
+        .await;
+    site.route("late", "gw").await;
+    let late = |config: &Value| {
+        same(&config["clusters"][0]["name"], "still-live/late")?;
+        same(&config["auth"]["credentials"]["username"], "user-1")
+    };
+    site.discovered(&operator, "gw", late).await;
+    operator.kill();
+    operator.restart().await;
+    site.discovered(&operator, "gw", late).await;
+}
+
+#[tokio::test]
+async fn a_listener_survives_the_loss_of_its_certificate() {
+    let test = "a_listener_survives_the_loss_of_its_certificate";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "lost-cert").await;
+    let identity = cluster_tests::certificate("turn.example.test");
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+        "metadata": { "name": "cert", "namespace": site.name },
+        "stringData": { "tls.crt": identity.chain_pem, "tls.key": identity.key_pem },
+    });
+    site.apply(secret).await;
+    let mut gateway = site.gateway("gw");
+    gateway["spec"]["listeners"] = json!([{
+        "name": "tls", "protocol": "TURN-TLS", "port": 443,
+        "tls": { "certificateRefs": [{ "name": "cert" }] },
+    }]);
+    site.apply(gateway).await;
+    let mut operator = site.operator(cluster).await;
+    site.serve(&operator, "gw").await;
+    let has_it = |config: &Value| {
+        same(&config["listeners"][0]["cert"], identity.cert_base64())?;
+        same(&config["listeners"][0]["key"], identity.key_base64())
+    };
+    site.discovered(&operator, "gw", has_it).await;
+    site.objects.delete(kinds::SECRET, &site.name, "cert").await;
+    let reported = |live: &Value| {
+        let listener = &live["status"]["listeners"][0];
+        let wanted = [("ResolvedRefs", "False/InvalidCertificateRef")];
+        crate::site::conditions(listener, &wanted)
+    };
+    site.object(kinds::GATEWAY, "gw", reported).await;
+    site.discovered(&operator, "gw", has_it).await;
+    operator.kill();
+    operator.restart().await;
+    site.discovered(&operator, "gw", has_it).await;
+    site.object(kinds::GATEWAY, "gw", reported).await;
+}
+
+#[tokio::test]
+async fn a_legacy_config_map_survives_the_loss_of_its_gateway_config() {
+    let test = "a_legacy_config_map_survives_the_loss_of_its_gateway_config";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "lost-legacy").await;
+    site.apply(site.gateway("gw")).await;
+    let options = site.options().arg("--dataplane-mode=legacy");
+    let mut operator = Operator::start(cluster, options).await;
+    let content = |live: &Value| live["data"]["stunnerd.conf"].as_str().map(str::to_owned);
+    let has_listener = |live: &Value| match content(live) {
+        Some(text) if text.contains("lost-legacy/gw/udp") => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    let live = site
+        .object(kinds::CONFIG_MAP, "stunnerd-config", has_listener)
+        .await;
+    // An owner reference would let it vanish together with the GatewayConfig.
+    same(&live["metadata"]["ownerReferences"], Value::Null).expect("no owner");
+    site.objects
+        .delete(kinds::GATEWAY_CONFIG, &site.name, "lost-legacy")
+        .await;
+    let refused = [("Accepted", "False/InvalidParameters")];
+    site.conditions(kinds::GATEWAY_CLASS, "lost-legacy", &refused)
+        .await;
+    operator.kill();
+    operator.restart().await;
+    stays("the content", Duration::from_millis(800), async || {
+        let now = site
+            .objects
+            .find(kinds::CONFIG_MAP, &site.name, "stunnerd-config")
+            .await;
+        same(&now.unwrap_or_default()["data"], live["data"].clone())
+    })
+    .await;
+}
