@@ -174,19 +174,7 @@ fn node_port_address(context: &GatewayContext<'_>, port: &ServicePort) -> Option
 /// Any node forwards the port, so that the choice is free, and it has to stay the same from one translation to the
 /// next: the first by name that has an IP address, else the first that has a host name.
 fn chosen_node(context: &GatewayContext<'_>) -> Option<NodeAddress> {
-    let mut named = None;
-    for address in context
-        .snapshot
-        .nodes
-        .values()
-        .filter_map(|n| node_address(n))
-    {
-        if !address.hostname {
-            return Some(address);
-        }
-        named.get_or_insert(address);
-    }
-    named
+    context.snapshot.reachable_node().and_then(node_address)
 }
 
 fn cluster_address(spec: &ServiceSpec, listener: &ListenerPlan) -> Option<PublicAddress> {
@@ -215,7 +203,12 @@ pub(crate) fn node_address(node: &Node) -> Option<NodeAddress> {
     let of_type = |type_: &str| {
         addresses
             .iter()
-            .find(|address| address.type_ == type_ && !address.address.is_empty())
+            .filter(|address| address.type_ == type_)
+            // Cloud providers write these, and a status with an address that is none cannot be stored.
+            .find(|address| match type_ {
+                "ExternalIP" => address.address.parse::<IpAddr>().is_ok(),
+                _ => !address.address.is_empty(),
+            })
             .map(|address| address.address.clone())
     };
     let ip = of_type("ExternalIP").map(|address| NodeAddress {

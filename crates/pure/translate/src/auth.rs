@@ -8,6 +8,7 @@ use stunner_api::v1::GatewayConfigSpec;
 use stunner_config::{Auth, AuthMethod};
 
 use crate::grants::{Permission, Referent, Referrer, permitted};
+use crate::secret;
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
 
@@ -26,32 +27,32 @@ pub(crate) enum AuthError {
     },
     #[error("`authRef` must name a Secret of the core API group; leave out `group` and `kind`")]
     NotASecret,
-    #[error("the Secret `{0}` does not exist; create it, or change `authRef`")]
+    #[error("the Secret {0} does not exist; create it, or change `authRef`")]
     SecretMissing(NamespacedName),
     #[error(
-        "the Secret `{secret}` is in another namespace and no ReferenceGrant there permits GatewayConfigs of namespace `{from}` to use it; add one"
+        "the Secret {secret} is in another namespace and no ReferenceGrant there permits GatewayConfigs of namespace {from} to use it; add one"
     )]
     NotPermitted {
         secret: NamespacedName,
         from: String,
     },
     #[error(
-        "the Secret `{0}` has an unknown `type`; set it to `static` or `ephemeral`, or remove it for `static`"
+        "the Secret {0} has an unknown `type`; set it to `static` or `ephemeral`, or remove it for `static`"
     )]
     UnknownSecretType(NamespacedName),
     #[error(
-        "the Secret `{0}` says `type: none`; to serve STUN without authentication set `stunMode: true` in the GatewayConfig instead"
+        "the Secret {0} says `type: none`; to serve STUN without authentication set `stunMode: true` in the GatewayConfig instead"
     )]
     TypeNone(NamespacedName),
     #[error(
-        "the Secret `{secret}` lacks the key `{key}`, which `{kind}` authentication needs; add it"
+        "the Secret {secret} lacks the key `{key}`, which `{kind}` authentication needs; add it"
     )]
     MissingKey {
         secret: NamespacedName,
         kind: &'static str,
         key: &'static str,
     },
-    #[error("the key `{key}` of the Secret `{secret}` is not text in UTF-8")]
+    #[error("the key `{key}` of the Secret {secret} is not text in UTF-8; replace it")]
     NotText {
         secret: NamespacedName,
         key: &'static str,
@@ -88,12 +89,9 @@ pub(crate) fn resolve(
     // A Secret overrules everything that is said inline, and the two never mix.
     match &spec.auth_ref {
         Some(reference) => {
-            let name = NamespacedName::new(
-                reference.namespace.as_deref().unwrap_or(&config.namespace),
-                &reference.name,
-            );
-            let (secret, notice) = secret(snapshot, settings, config, reference, &name)?;
-            from_secret(&mut resolved.spec, secret, &name)?;
+            let name = secret::name(reference, &config.namespace);
+            let (found, notice) = referred(snapshot, settings, config, reference, &name)?;
+            from_secret(&mut resolved.spec, found, &name)?;
             resolved.notice = notice;
         }
         None => inline(&mut resolved.spec, spec)?,
@@ -197,14 +195,14 @@ fn inline(resolved: &mut GatewayConfigSpec, spec: &GatewayConfigSpec) -> Result<
 }
 
 /// The Secret that `authRef` names, and what is to be said about its being in another namespace.
-fn secret<'a>(
+fn referred<'a>(
     snapshot: &'a Snapshot,
     settings: &Settings,
     config: &NamespacedName,
     reference: &SecretRef,
     name: &NamespacedName,
 ) -> Result<(&'a Secret, Option<String>), AuthError> {
-    if !names_a_secret(reference) {
+    if !secret::is_secret(reference) {
         return Err(AuthError::NotASecret);
     }
     let from = Referrer {
@@ -234,15 +232,6 @@ fn secret<'a>(
         Some(secret) => Ok((secret.as_ref(), notice)),
         None => Err(AuthError::SecretMissing(name.clone())),
     }
-}
-
-/// Whether a reference means a core Secret. `v1` as a group is a common slip that the Go system took, too.
-pub(crate) fn names_a_secret(reference: &SecretRef) -> bool {
-    matches!(reference.group.as_deref(), None | Some("" | "v1"))
-        && matches!(
-            reference.kind.as_deref(),
-            None | Some("" | names::SECRET_KIND)
-        )
 }
 
 fn from_secret(
@@ -287,7 +276,7 @@ fn from_secret(
     Ok(())
 }
 
-/// A key's value; an empty one is none. `stringData` counts too: the API server turns it into `data`, a file does not.
+/// A key's value; an empty one is none.
 fn text(
     secret: &Secret,
     name: &NamespacedName,
@@ -297,20 +286,11 @@ fn text(
         secret: name.clone(),
         key,
     };
-    let value = secret_value(secret, key)
+    let value = secret::value(secret, key)
         .map(String::from_utf8)
         .transpose()
         .map_err(not_text)?;
     Ok(value.filter(|value| !value.is_empty()))
-}
-
-/// A key's bytes, from `stringData` or from `data`.
-pub(crate) fn secret_value(secret: &Secret, key: &str) -> Option<Vec<u8>> {
-    let plain = secret.string_data.as_ref().and_then(|data| data.get(key));
-    match plain {
-        Some(plain) => Some(plain.clone().into_bytes()),
-        None => Some(secret.data.as_ref()?.get(key)?.0.clone()),
-    }
 }
 
 #[cfg(test)]

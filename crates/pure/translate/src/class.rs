@@ -17,9 +17,11 @@ use crate::snapshot::Snapshot;
 pub(crate) enum ParametersError {
     #[error("`spec.parametersRef` is missing; name a GatewayConfig there")]
     NoReference,
-    #[error("`spec.parametersRef` must have group `stunner.l7mp.io` and kind `GatewayConfig`")]
+    #[error(
+        "`spec.parametersRef` must have group `stunner.l7mp.io` and kind `GatewayConfig`; change it"
+    )]
     WrongKind,
-    #[error("`spec.parametersRef` needs a name and a namespace")]
+    #[error("`spec.parametersRef` needs a name and a namespace; set both")]
     Incomplete,
     #[error("the GatewayConfig {0} does not exist; create it, or change `spec.parametersRef`")]
     Missing(NamespacedName),

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Service};
+use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 use stunner_api::NamespacedName;
 use stunner_api::gateway::Gateway;
 use stunner_api::v1::{DataplaneSpec, GatewayConfigSpec};
 
 use crate::context::GatewayContext;
+use crate::key::Object;
 use crate::last_good::EffectiveConfig;
 use crate::listener::listener_plans;
 use crate::options::ServiceOptions;
@@ -98,10 +99,8 @@ impl World {
             },
         });
         overlay(&mut service, fields);
-        let service: Service = from(service);
         self.snapshot
-            .services
-            .insert(NamespacedName::of(&service.metadata), Arc::new(service));
+            .apply(Object::Service(Arc::new(from(service))));
         self
     }
 
@@ -118,7 +117,7 @@ impl World {
             "metadata": {"name": name},
             "status": {"addresses": addresses},
         }));
-        self.snapshot.nodes.insert(name.to_owned(), Arc::new(node));
+        self.snapshot.apply(Object::Node(Arc::new(node)));
         self
     }
 

@@ -41,6 +41,7 @@ mod ownership;
 mod plan;
 mod pod;
 mod route;
+mod secret;
 mod service;
 mod settings;
 mod snapshot;

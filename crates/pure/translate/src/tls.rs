@@ -14,9 +14,9 @@ use stunner_api::gateway::{ListenerTls, SecretRef};
 use stunner_api::names;
 use stunner_config::Protocol;
 
-use crate::auth::{names_a_secret, secret_value};
 use crate::grants::{Permission, Referent, Referrer, permitted};
 use crate::last_good::Certificate;
+use crate::secret;
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
 
@@ -35,17 +35,19 @@ pub(crate) enum CertificateError {
     NotPermitted,
     #[error("it does not exist; create it")]
     Missing,
-    #[error("it has no key `tls.crt`")]
+    #[error("it has no key `tls.crt`; add it")]
     NoCertificate,
-    #[error("it has no key `tls.key`")]
+    #[error("it has no key `tls.key`; add it")]
     NoKey,
-    #[error("its certificate is not a PEM chain of X.509 certificates")]
+    #[error("its certificate is not a chain of X.509 certificates in PEM; replace it")]
     BadCertificate,
     #[error(
-        "its private key is not an unencrypted PEM key of a supported kind (RSA from 2048 bits, P-256, P-384, Ed25519)"
+        "its private key cannot be read; use an unencrypted PEM key (RSA from 2048 bits, P-256, P-384 or Ed25519)"
     )]
     BadKey,
-    #[error("its private key does not belong to its first certificate")]
+    #[error(
+        "its private key does not belong to its first certificate; put the server's own certificate first, or replace the key"
+    )]
     Mismatch,
     #[error("an Ed25519 key cannot serve DTLS; use RSA, P-256 or P-384")]
     NotForDtls,
@@ -88,10 +90,7 @@ pub(crate) fn certificate(
     let mut refused = Vec::new();
     let mut not_permitted = false;
     for reference in references {
-        let name = NamespacedName::new(
-            reference.namespace.as_deref().unwrap_or(namespace),
-            &reference.name,
-        );
+        let name = secret::name(reference, namespace);
         match one(snapshot, settings, namespace, protocol, reference, &name) {
             Ok((certificate, notice)) => {
                 refused.extend(notice);
@@ -120,7 +119,7 @@ fn one(
     reference: &SecretRef,
     name: &NamespacedName,
 ) -> Result<(Certificate, Option<String>), CertificateError> {
-    if !names_a_secret(reference) {
+    if !secret::is_secret(reference) {
         return Err(CertificateError::NotASecret);
     }
     let from = Referrer {
@@ -164,7 +163,7 @@ fn pem_text(bytes: Vec<u8>, error: CertificateError) -> Result<String, Certifica
 
 fn first(secret: &Secret, keys: &[&str]) -> Option<Vec<u8>> {
     keys.iter()
-        .filter_map(|key| secret_value(secret, key))
+        .filter_map(|key| secret::value(secret, key))
         .find(|value| !value.is_empty())
 }
 

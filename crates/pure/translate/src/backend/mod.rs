@@ -63,19 +63,26 @@ impl BackendTarget {
 
 /// What a backend is, if it is of a kind that can be one. The namespace defaults to the route's.
 pub(crate) fn target(route_namespace: &str, backend: &BackendRef) -> Option<BackendTarget> {
-    let namespace = backend
-        .namespace
-        .as_deref()
-        .filter(|namespace| !namespace.is_empty())
-        .unwrap_or(route_namespace);
-    let name = NamespacedName::new(namespace, &backend.name);
+    let name = name_of(route_namespace, backend);
     let group = backend.group.as_deref().unwrap_or_default();
-    let kind = backend.kind.as_deref().unwrap_or(names::SERVICE_KIND);
-    match (group, kind) {
+    match (group, kind_of(backend)) {
         ("", names::SERVICE_KIND) => Some(BackendTarget::Service(name)),
         (names::GROUP, names::STATIC_SERVICE_KIND) => Some(BackendTarget::StaticService(name)),
         _ => None,
     }
+}
+
+pub(crate) fn name_of(route_namespace: &str, backend: &BackendRef) -> NamespacedName {
+    let namespace = backend
+        .namespace
+        .as_deref()
+        .filter(|given| !given.is_empty());
+    NamespacedName::new(namespace.unwrap_or(route_namespace), &backend.name)
+}
+
+fn kind_of(backend: &BackendRef) -> &str {
+    let kind = backend.kind.as_deref().filter(|given| !given.is_empty());
+    kind.unwrap_or(names::SERVICE_KIND)
 }
 
 /// The peers of one backend, before ports.
@@ -153,8 +160,8 @@ fn resolve(
     let Some(target) = target(&route.namespace, backend) else {
         problems.push(BackendProblem::InvalidKind {
             group: backend.group.clone().unwrap_or_default(),
-            kind: backend.kind.clone().unwrap_or_default(),
-            name: backend.name.clone(),
+            kind: kind_of(backend).to_owned(),
+            name: name_of(&route.namespace, backend),
         });
         return None;
     };

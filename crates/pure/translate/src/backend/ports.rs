@@ -3,7 +3,7 @@
 use stunner_api::gateway::BackendRef;
 use stunner_config::PortRange;
 
-use super::BackendProblem;
+use super::{BackendProblem, name_of};
 use crate::key::RouteKind;
 
 /// `None` when the ports make no sense: such a backend admits nothing, since admitting too much cannot be taken back.
@@ -24,11 +24,7 @@ pub(super) fn ports(
     };
     if range.is_none() {
         problems.push(BackendProblem::BadPorts {
-            namespace: backend
-                .namespace
-                .clone()
-                .unwrap_or_else(|| route_namespace.to_owned()),
-            name: backend.name.clone(),
+            name: name_of(route_namespace, backend),
             port: backend.port,
             end_port: backend.end_port,
         });

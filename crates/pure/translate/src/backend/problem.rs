@@ -15,12 +15,11 @@ pub(crate) enum BackendProblem {
     InvalidKind {
         group: String,
         kind: String,
-        name: String,
+        name: NamespacedName,
     },
     NotFound(BackendTarget),
     BadPorts {
-        namespace: String,
-        name: String,
+        name: NamespacedName,
         port: Option<i32>,
         end_port: Option<i32>,
     },
@@ -95,11 +94,17 @@ impl fmt::Display for BackendProblem {
                      to namespace {namespace}."
                 )
             }
-            BackendProblem::InvalidKind { group, kind, name } => write!(
-                f,
-                "Backend `{name}` has group `{group}` and kind `{kind}`: name a Service (group empty) or a \
-                 StaticService (group `stunner.l7mp.io`)."
-            ),
+            BackendProblem::InvalidKind { group, kind, name } => {
+                let group = match group.as_str() {
+                    "" => "the core group",
+                    group => group,
+                };
+                write!(
+                    f,
+                    "Backend {name} is a {kind} of {group}: name a Service of the core group or a StaticService of \
+                     stunner.l7mp.io."
+                )
+            }
             BackendProblem::NotFound(target) => {
                 let (kind, name) = (target.kind(), target.name());
                 write!(
@@ -108,21 +113,20 @@ impl fmt::Display for BackendProblem {
                 )
             }
             BackendProblem::BadPorts {
-                namespace,
                 name,
                 port,
                 end_port,
             } => {
-                write!(f, "Backend {namespace}/{name} admits nothing: ")?;
+                write!(f, "Backend {name} admits nothing: ")?;
                 match (port, end_port) {
                     (None, Some(end_port)) => {
-                        write!(f, "endPort {end_port} needs a port to start from.")
+                        write!(f, "endPort {end_port} needs a port to start from; set it.")
                     }
                     (Some(port), Some(end_port)) if end_port < port => write!(
                         f,
                         "endPort {end_port} is below port {port}; swap or correct them."
                     ),
-                    _ => f.write_str("ports are 1 to 65535."),
+                    _ => f.write_str("its ports are not among 1 to 65535; correct them."),
                 }
             }
             BackendProblem::BadPrefix {
@@ -142,7 +146,8 @@ impl fmt::Display for BackendProblem {
                 external_name,
             } => write!(
                 f,
-                "Service {service} is left out: its externalName `{external_name}` is no domain name."
+                "Service {service} is left out: its externalName `{external_name}` is no domain name; \
+                 correct it."
             ),
             BackendProblem::NamesInSlice { service, slice } => write!(
                 f,

@@ -5,12 +5,14 @@ use stunner_api::gateway::{Gateway, GatewayStatus, GatewayStatusAddress, Listene
 use stunner_api::names::{condition as kind, reason};
 
 use super::{Served, listener_status};
-use crate::address::{RequestedAddress, requested_address};
+use crate::address::{RequestedAddress, live_service, requested_address};
 use crate::auth::is_dns_name;
 use crate::condition::{State, condition, sentences};
 use crate::context::{ListenerPlan, ListenerProblem, PublicAddress};
 use crate::listener::known_kinds;
+use crate::options::ServiceType;
 use crate::plan::WorkloadKind;
+use crate::service::exposed;
 use crate::settings::Settings;
 
 /// `maxItems` of `status.addresses`.
@@ -197,6 +199,7 @@ fn programmed(served: &Served<'_>) -> Condition {
     }
     if !unreachable.is_empty() {
         message.push(format!("Without a public address so far: {unreachable}."));
+        message.extend(awaited(served));
     }
     if message.is_empty() {
         let waiting = names(&|plan, _| awaits_certificate(plan));
@@ -209,6 +212,28 @@ fn programmed(served: &Served<'_>) -> Condition {
         return programmed(true, reason::PROGRAMMED, done);
     }
     programmed(false, reason::ADDRESS_NOT_ASSIGNED, sentences(message))
+}
+
+/// What would give an address to the listeners that the Service exposes.
+fn awaited(served: &Served<'_>) -> Option<String> {
+    let exposed = exposed(&served.options, &served.listeners);
+    let mut waiting = exposed.iter().zip(&served.addresses);
+    if !waiting.any(|(exposed, address)| *exposed && address.is_none()) {
+        return None;
+    }
+    let name = served.name;
+    if live_service(&served.context()).is_none() {
+        return Some(format!("Service {name} is not there yet."));
+    }
+    Some(match served.options.service_type {
+        ServiceType::LoadBalancer => format!(
+            "The load balancer of Service {name} has given none, and no node has an external address; where there is no load balancer, name an address in `spec.addresses`."
+        ),
+        ServiceType::NodePort => {
+            "No node has an external address; name one in `spec.addresses`.".to_owned()
+        }
+        ServiceType::ClusterIp => format!("Service {name} has no cluster IP yet."),
+    })
 }
 
 /// Sentences about objects that the API server does not take.

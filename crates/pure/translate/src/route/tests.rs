@@ -169,7 +169,7 @@ fn the_gravest_problem_gives_the_reason_and_the_message_names_all() {
     let text = route("{name: gw}", "{name: none}, {kind: Thing, name: x}");
     let message = message(&text, "ResolvedRefs");
     assert!(
-        message.contains("stunner/none") && message.contains("`Thing`"),
+        message.contains("stunner/none") && message.contains("stunner/x is a Thing"),
         "{message}"
     );
 }

@@ -8,6 +8,7 @@ use stunner_api::NamespacedName;
 
 use super::relevance::same_where_it_counts;
 use super::{Dirty, Snapshot, WriteFailure};
+use crate::address::node_address;
 use crate::key::{Object, ObjectKey, ObjectKind, RouteKind};
 use crate::last_good::LastGood;
 use crate::plan::WorkloadKind;
@@ -77,6 +78,7 @@ impl Snapshot {
             }
             _ => {}
         }
+        let node_before = self.reachable_node().and_then(node_address);
         self.touch_dependents(key, old.as_ref(), new.as_ref(), &mut dirty);
         if let Some(old) = &old {
             self.index.set(old, false);
@@ -86,6 +88,9 @@ impl Snapshot {
             self.index.set(new, true);
         }
         self.touch_dependents(key, old.as_ref(), new.as_ref(), &mut dirty);
+        if self.reachable_node().and_then(node_address) != node_before {
+            self.touch_reached_at_nodes(&mut dirty);
+        }
         match key.kind {
             ObjectKind::GatewayClass => self.mark_secrets_of_gateways(&key.name.name),
             ObjectKind::Gateway if new.is_none() => {

@@ -99,11 +99,8 @@ impl Snapshot {
             ObjectKind::Service => self.touch_service(name, old, new, dirty),
             ObjectKind::ReferenceGrant => self.touch_referrers_into(&name.namespace, dirty),
             ObjectKind::Namespace => self.touch_selected(&name.name, dirty),
-            ObjectKind::Node => {
-                for service in &self.index.services_on_nodes {
-                    self.touch_gateway(service, dirty);
-                }
-            }
+            // Only which node is chosen counts: see `touch_reached_at_nodes`.
+            ObjectKind::Node => {}
             ObjectKind::Deployment | ObjectKind::DaemonSet => self.touch_gateway(name, dirty),
             ObjectKind::ConfigMap => {
                 if let Some(gateway) = name.name.strip_suffix(cds::CONFIG_MAP_SUFFIX) {
@@ -126,6 +123,13 @@ impl Snapshot {
         let class = &gateway.spec.gateway_class_name;
         if self.classes.contains_key(class) {
             dirty.insert(Unit::Class(class.clone()));
+        }
+    }
+
+    /// The Gateways that are reached at the node that was chosen for it: another one was, or its address changed.
+    pub(super) fn touch_reached_at_nodes(&self, dirty: &mut Dirty) {
+        for service in &self.index.services_on_nodes {
+            self.touch_gateway(service, dirty);
         }
     }
 

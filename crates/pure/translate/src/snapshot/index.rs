@@ -9,9 +9,11 @@ use stunner_api::v1::GatewayConfig;
 use stunner_api::{NamespacedName, names};
 
 use super::read::{RouteView, parent_gateway};
+use crate::address::node_address;
 use crate::backend::{BackendTarget, target};
 use crate::key::{Object, RouteId, RouteKind};
 use crate::last_good::LastGood;
+use crate::secret;
 
 /// From a thing to the objects that name it, whether or not the thing exists.
 #[derive(Clone)]
@@ -76,6 +78,8 @@ pub(super) struct Index {
     pub(super) gateways_by_last_good_dataplane: Referrers<String, NamespacedName>,
     /// Services that are reached at nodes, so far as they are reached at all.
     pub(super) services_on_nodes: BTreeSet<NamespacedName>,
+    /// Nodes that are reached from outside, those with an IP address before those with only a host name.
+    pub(super) reachable_nodes: BTreeSet<(bool, String)>,
     /// Secrets of which it may be new that they are referred to, or that they are not.
     pub(super) changed_secrets: BTreeSet<NamespacedName>,
 }
@@ -117,12 +121,21 @@ impl Index {
                     self.services_on_nodes.remove(&name);
                 }
             }
+            Object::Node(node) => {
+                if let Some(address) = node_address(node) {
+                    let entry = (address.hostname, name.name);
+                    if present {
+                        self.reachable_nodes.insert(entry);
+                    } else {
+                        self.reachable_nodes.remove(&entry);
+                    }
+                }
+            }
             Object::StaticService(_)
             | Object::Dataplane(_)
             | Object::Secret(_)
             | Object::Endpoints(_)
             | Object::Namespace(_)
-            | Object::Node(_)
             | Object::Deployment(_)
             | Object::DaemonSet(_)
             | Object::ConfigMap(_) => {}
@@ -242,16 +255,7 @@ fn dataplane_of_config(name: Option<&str>) -> &str {
 
 /// `None` for what is no Secret: nothing is read then.
 fn secret_of(reference: &SecretRef, namespace: &str) -> Option<NamespacedName> {
-    let kind = reference.kind.as_deref().unwrap_or(names::SECRET_KIND);
-    if kind != names::SECRET_KIND {
-        return None;
-    }
-    let namespace = reference
-        .namespace
-        .as_deref()
-        .filter(|namespace| !namespace.is_empty())
-        .unwrap_or(namespace);
-    Some(NamespacedName::new(namespace, &reference.name))
+    secret::is_secret(reference).then(|| secret::name(reference, namespace))
 }
 
 /// The Secrets that a Gateway's listeners name.

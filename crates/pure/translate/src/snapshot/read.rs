@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use stunner_api::gateway::{BackendRef, Gateway, L4Route, ParentRef, ReferenceGrant};
@@ -110,6 +111,12 @@ impl Snapshot {
     /// Where a node is reached from outside the cluster.
     pub fn node_external_address(&self, node: &str) -> Option<String> {
         node_address(self.nodes.get(node)?).map(|found| found.address)
+    }
+
+    /// The first node by name that has an IP address for the world outside, else the first that has a host name.
+    pub(crate) fn reachable_node(&self) -> Option<&Node> {
+        let (_, name) = self.index.reachable_nodes.first()?;
+        self.nodes.get(name).map(AsRef::as_ref)
     }
 
     pub(crate) fn route(&self, kind: RouteKind, name: &NamespacedName) -> Option<RouteView<'_>> {

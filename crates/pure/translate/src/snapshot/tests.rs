@@ -295,6 +295,10 @@ fn nodes_touch_only_gateways_that_are_reached_at_nodes() {
     let mut snapshot = world_with(&service("{}"));
     assert_eq!(names(&snapshot.apply(object(node))), GATEWAY);
     assert_eq!(names(&snapshot.apply(object(heartbeat))), NOTHING);
+    let another = node.replace("node-a", "node-b");
+    assert_eq!(names(&snapshot.apply(object(&another))), NOTHING);
+    let moved = node.replace("192.0.2.1", "192.0.2.2");
+    assert_eq!(names(&snapshot.apply(object(&moved))), GATEWAY);
     let balanced = service("{loadBalancer: {ingress: [{ip: 192.0.2.9}]}}");
     assert_eq!(names(&snapshot.apply(object(&balanced))), GATEWAY);
     let removed = snapshot.remove(&ObjectKey::new(ObjectKind::Node, "", "node-a"));

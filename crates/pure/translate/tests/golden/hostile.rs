@@ -102,8 +102,12 @@ fn spoil(document: &mut Value, dice: &mut Dice) {
     let place = found[dice.roll(found.len())].clone();
     let other = found[dice.roll(found.len())].clone();
     let new = match dice.roll(6) {
-        // Something that makes sense elsewhere.
-        0 => document.pointer(&other).cloned().unwrap_or(Value::Null),
+        // Something that makes sense elsewhere; who copies a secret to where everybody reads it has told it himself.
+        0 => {
+            let copied = document.pointer(&other).cloned().unwrap_or(Value::Null);
+            let is_secret = copied.to_string().contains(SECRET) || document["kind"] == "Secret";
+            if is_secret { Value::Null } else { copied }
+        }
         _ => nonsense(dice),
     };
     let Some(spot) = document.pointer_mut(&place) else {
