@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use axum::http::{HeaderValue, header};
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
@@ -51,6 +52,14 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
     let mut config = config(kubeconfig).await?;
     config.read_timeout = Some(READ_TIMEOUT);
     config.reset_reader_on_write = true;
+    // Who did it, in the API server's audit log.
+    config.headers.push((
+        header::USER_AGENT,
+        HeaderValue::from_static(concat!(
+            "stunner-gateway-operator/",
+            env!("CARGO_PKG_VERSION")
+        )),
+    ));
     tracing::info!(
         scope = "operator",
         "working for the API server at {}",
