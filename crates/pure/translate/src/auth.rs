@@ -144,6 +144,7 @@ fn without_credentials(spec: &GatewayConfigSpec) -> GatewayConfigSpec {
         auth_ref: None,
         auth_type: None,
         user_name: None,
+        username: None,
         password: None,
         shared_secret: None,
         ..spec.clone()
@@ -186,7 +187,9 @@ fn inline(resolved: &mut GatewayConfigSpec, spec: &GatewayConfigSpec) -> Result<
     };
     resolved.auth_type = Some(kind.to_owned());
     if kind == STATIC {
-        resolved.user_name = Some(needed(&spec.user_name, "userName")?);
+        let user_name = spec.user_name.as_ref().filter(|name| !name.is_empty());
+        let user_name = user_name.or(spec.username.as_ref()).cloned();
+        resolved.user_name = Some(needed(&user_name, "userName")?);
         resolved.password = Some(needed(&spec.password, "password")?);
     } else {
         resolved.shared_secret = Some(needed(&spec.shared_secret, "sharedSecret")?);

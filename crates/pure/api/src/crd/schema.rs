@@ -112,17 +112,8 @@ fn first_sentence(text: &str) -> String {
     paragraph[..end.unwrap_or(paragraph.len())].to_owned()
 }
 
-/// Adds the spelling `username`, so that the API server does not drop it.
-pub(crate) fn second_spelling_of_user_name(schema: &mut schemars::Schema) {
-    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
-        return;
-    };
-    let Some(mut spelling) = properties.get("userName").cloned() else {
-        return;
-    };
-    spelling["description"] =
-        json!("Another spelling of `userName`. Only one of the two may be set.");
-    properties.insert("username".to_owned(), spelling);
+/// Lets only one spelling of `userName` be set.
+pub(crate) fn one_user_name(schema: &mut schemars::Schema) {
     schema.insert(
         "x-kubernetes-validations".to_owned(),
         json!([{

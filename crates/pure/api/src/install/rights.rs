@@ -160,7 +160,7 @@ pub const LEADER_ELECTION: &[Right] = &[Right {
     why: "One replica writes, the holder of the Lease.",
     group: "coordination.k8s.io",
     resources: &["leases"],
-    verbs: &["get", "list", "watch", "create", "update", "patch"],
+    verbs: &["get", "create", "update"],
 }];
 
 /// In the operator's own namespace: what it keeps there.
@@ -169,9 +169,7 @@ pub const KEPT: &[Right] = &[
         why: "Last good inputs of Gateways, and the authority of config discovery.",
         group: "",
         resources: &["secrets"],
-        verbs: &[
-            "get", "list", "watch", "create", "update", "patch", "delete",
-        ],
+        verbs: &["get", "list", "create", "patch", "delete"],
     },
     Right {
         why: "Whether the Service of config discovery is there to be named to dataplanes.",

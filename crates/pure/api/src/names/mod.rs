@@ -46,8 +46,10 @@ pub const DEFAULT_DATAPLANE: &str = "default";
 /// given the plain discovery port, for the Go dataplane speaks no TLS to it.
 pub const DATAPLANE_IMAGE: &str = concat!("stunner/stunnerd:", env!("CARGO_PKG_VERSION"));
 /// Image of the operator in the install manifests.
-pub const OPERATOR_IMAGE: &str =
-    concat!("stunner/stunner-gateway-operator:", env!("CARGO_PKG_VERSION"));
+pub const OPERATOR_IMAGE: &str = concat!(
+    "stunner/stunner-gateway-operator:",
+    env!("CARGO_PKG_VERSION")
+);
 /// The only container of a dataplane pod.
 pub const DATAPLANE_CONTAINER: &str = "stunner-daemon";
 pub const DATAPLANE_COMMAND: &[&str] = &["stunnerd"];

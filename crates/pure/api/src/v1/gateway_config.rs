@@ -19,7 +19,7 @@ fixed_object!(
 /// Settings of all Gateways of the classes whose `parametersRef` names this object.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
-#[schemars(transform = crate::crd::schema::second_spelling_of_user_name)]
+#[schemars(transform = crate::crd::schema::one_user_name)]
 pub struct GatewayConfigSpec {
     /// Name of the Dataplane that is the template of the pods.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,9 +50,13 @@ pub struct GatewayConfigSpec {
     )]
     pub auth_type: Option<String>,
     /// User name for `static` authentication. Counts only without `authRef`.
-    #[serde(alias = "username", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$"))]
     pub user_name: Option<String>,
+    /// Another spelling of `userName`. Only one of the two may be set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$"))]
+    pub username: Option<String>,
     /// Password for `static` authentication. Counts only without `authRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$"))]
@@ -98,19 +102,19 @@ pub struct GatewayConfigSpec {
     /// Where the dataplane answers health checks, as a URL: `http://:8086`. Of the oldest API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_check_endpoint: Option<String>,
-    /// Lowest port for relayed traffic. Of the oldest API.
+    /// Lowest port for relayed traffic; 0 is the same as unset. Of the oldest API.
     #[serde(
         deserialize_with = "optional_i32",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(range(min = 1, max = 65535))]
+    #[schemars(range(min = 0, max = 65535))]
     pub min_port: Option<i32>,
-    /// Highest port for relayed traffic. Of the oldest API.
+    /// Highest port for relayed traffic; 0 is the same as unset. Of the oldest API.
     #[serde(
         deserialize_with = "optional_i32",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(range(min = 1, max = 65535))]
+    #[schemars(range(min = 0, max = 65535))]
     pub max_port: Option<i32>,
 }
 
@@ -137,6 +141,7 @@ impl fmt::Debug for GatewayConfigSpec {
             auth_ref,
             auth_type,
             user_name,
+            username,
             password,
             shared_secret,
             auth_lifetime,
@@ -156,6 +161,7 @@ impl fmt::Debug for GatewayConfigSpec {
             .field("auth_ref", auth_ref)
             .field("auth_type", auth_type)
             .field("user_name", user_name)
+            .field("username", username)
             .field("password", &Masked(password))
             .field("shared_secret", &Masked(shared_secret))
             .field("auth_lifetime", auth_lifetime)

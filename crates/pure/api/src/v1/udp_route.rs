@@ -21,6 +21,10 @@ pub struct UdpRouteSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "atomic"))]
     pub parent_refs: Option<Vec<ParentRef>>,
+    /// Accepted from old objects and not used: a route attaches to the Gateways that it names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["All", "None"]))]
+    pub use_default_gateways: Option<String>,
     /// Clients may reach the backends of all rules.
     #[serde(deserialize_with = "null_as_default")]
     #[schemars(length(min = 1, max = 16), extend("x-kubernetes-list-type" = "atomic"))]

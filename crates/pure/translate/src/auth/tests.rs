@@ -189,3 +189,12 @@ fn the_last_good_credentials_fit_into_a_live_spec() {
     assert_eq!(auth.method, static_method("u", "p"));
     assert_eq!(auth.realm, "live.test");
 }
+
+#[test]
+fn of_both_spellings_of_the_user_name_the_documented_one_counts() {
+    let named = |value| inline(value).unwrap().method;
+    let both = json!({"userName": "u", "username": "other", "password": "p"});
+    assert_eq!(named(both), static_method("u", "p"));
+    let empty = json!({"userName": "", "username": "other", "password": "p"});
+    assert_eq!(named(empty), static_method("other", "p"));
+}

@@ -25,10 +25,13 @@ pub(super) fn peers(
     problems: &mut Vec<BackendProblem>,
 ) -> Option<Peers> {
     if !settings.endpoint_discovery {
-        // Cluster DNS answers for the Service as soon as it exists, so whether it does is not asked.
+        // Cluster DNS answers for the Service as soon as it exists, so whether it does is not asked. What is no domain
+        // name no Service can have.
         let NamespacedName { namespace, name } = name;
         let domain = &settings.cluster_domain;
-        return Some(Peers::Name(format!("{name}.{namespace}.svc.{domain}")));
+        let name = format!("{name}.{namespace}.svc.{domain}");
+        let endpoint = name.parse::<DnsEndpoint>().ok()?;
+        return Some(Peers::Name(endpoint.name));
     }
     let service = snapshot.services.get(name)?;
     if let Some(external) = external_name(service) {

@@ -302,3 +302,16 @@ fn backends_of_other_namespaces_are_remarked_on_where_grants_are_not_enforced() 
     assert_eq!(remarks(&format!("{route}\n---\n{ELSEWHERE}")), 1);
     assert_eq!(remarks(&format!("{route}\n---\n{ELSEWHERE}{GRANT}")), 0);
 }
+
+#[test]
+fn a_name_that_cluster_dns_cannot_have_is_no_backend() {
+    let settings = Settings {
+        endpoint_discovery: false,
+        ..Settings::default()
+    };
+    for backend in ["{name: $X}", "{name: media, namespace: a b}"] {
+        let (endpoints, reasons) = rendered(&settings, backend, "");
+        assert_eq!(endpoints, "STATIC", "{backend}");
+        assert_eq!(reasons, ["BackendNotFound"], "{backend}");
+    }
+}
