@@ -22,6 +22,8 @@ use crate::cluster::{Refusal, patiently};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const AUTHORITY_LIFE: Duration = Duration::from_secs(3650 * 24 * 3600);
+/// How often to look whether the Secret is still there.
+const LOOK_AFTER: Duration = Duration::from_secs(10);
 /// Of the certificate that clients see.
 pub(super) const LEAF_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
 
@@ -181,11 +183,7 @@ async fn shared(client: &Client, namespace: &str) -> Result<Secret, Refusal> {
         return Ok(secret);
     }
     let made = Authority::generate().map_err(|error| Refusal::Other(error.to_string()))?;
-    let params = PostParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PostParams::default()
-    };
-    match secrets.create(&params, &made.secret(namespace)).await {
+    match secrets.create(&by_us(), &made.secret(namespace)).await {
         Ok(secret) => {
             tracing::info!(
                 scope = "operator",
@@ -199,6 +197,40 @@ async fn shared(client: &Client, namespace: &str) -> Result<Secret, Refusal> {
             Refusal::AlreadyExists => secrets.get(cds::TLS_SECRET).await.map_err(refused),
             refusal => Err(refusal),
         },
+    }
+}
+
+fn by_us() -> PostParams {
+    PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    }
+}
+
+/// Puts the Secret back when somebody deletes it: the next replica that starts would make another authority, which no
+/// dataplane trusts yet.
+pub(super) async fn keep(client: Client, namespace: String, authority: Authority) {
+    let secrets: Api<Secret> = Api::namespaced(client, &namespace);
+    loop {
+        tokio::time::sleep(LOOK_AFTER).await;
+        if !matches!(secrets.get_metadata_opt(cds::TLS_SECRET).await, Ok(None)) {
+            continue;
+        }
+        let secret = authority.secret(&namespace);
+        let made = secrets.create(&by_us(), &secret).await;
+        match made.map_err(|error| Refusal::of(&error)) {
+            Ok(_) => tracing::warn!(
+                scope = "operator",
+                "the Secret {namespace}/{} was deleted; it is there again, with the same authority",
+                cds::TLS_SECRET
+            ),
+            Err(Refusal::AlreadyExists) => {}
+            Err(refusal) => tracing::warn!(
+                scope = "operator",
+                "the Secret {namespace}/{} was deleted and cannot be made again: {refusal}",
+                cds::TLS_SECRET
+            ),
+        }
     }
 }
 

@@ -10,9 +10,9 @@ use stunner_api::NamespacedName;
 use stunner_api::names::cds;
 use stunner_cds::server::{Access, BoundServer, ConfigStore, RunningServer, Server, ServerOptions};
 use stunner_http::{AddressError, BindAddress, CertificateError, LiveCertificate};
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 
-use super::authority::{Authority, AuthorityError, LEAF_LIFE};
+use super::authority::{Authority, AuthorityError, LEAF_LIFE, keep};
 use super::token::TokenReviewer;
 
 /// What the licence document of the original lists, as far as it works here.
@@ -69,6 +69,8 @@ pub struct BoundServers {
 /// What the TLS port needs.
 pub struct Tls {
     authority: Authority,
+    /// Where the authority is stored.
+    namespace: String,
     /// Names in the certificate.
     names: Vec<String>,
     readers: BTreeSet<NamespacedName>,
@@ -110,6 +112,7 @@ impl Tls {
     ) -> Self {
         Tls {
             authority,
+            namespace: namespace.to_owned(),
             names: certificate_names(namespace, domain, host),
             readers,
             client,
@@ -149,7 +152,7 @@ impl BoundServers {
     pub fn serve(self, store: &ConfigStore, tls: Option<Tls>) -> Result<RunningServers, CdsError> {
         let mut running = RunningServers {
             servers: Vec::new(),
-            rotation: None,
+            tasks: JoinSet::new(),
         };
         let options = ServerOptions {
             features: FEATURES.map(str::to_owned).to_vec(),
@@ -170,8 +173,9 @@ impl BoundServers {
                 ..options
             };
             running.servers.push(bound.serve(store.clone(), options)?);
-            let rotation = tokio::spawn(rotate(tls.authority, tls.names, certificate));
-            running.rotation = Some(rotation.abort_handle());
+            let tasks = &mut running.tasks;
+            tasks.spawn(keep(tls.client, tls.namespace, tls.authority.clone()));
+            tasks.spawn(rotate(tls.authority, tls.names, certificate));
         }
         Ok(running)
     }
@@ -227,15 +231,14 @@ async fn rotate(authority: Authority, names: Vec<String>, certificate: LiveCerti
 #[derive(Debug)]
 pub struct RunningServers {
     servers: Vec<RunningServer>,
-    rotation: Option<AbortHandle>,
+    /// Look after the certificates; they end with it.
+    tasks: JoinSet<()>,
 }
 
 impl RunningServers {
     /// Tells clients to go away and stops.
     pub async fn stop(self) {
-        if let Some(rotation) = self.rotation {
-            rotation.abort();
-        }
+        drop(self.tasks);
         futures_util::future::join_all(self.servers.into_iter().map(RunningServer::stop)).await;
     }
 }

@@ -22,6 +22,8 @@ const MEMORY: Duration = Duration::from_secs(60);
 const MEMORY_SIZE: usize = 10_000;
 /// After a restart every dataplane comes at once.
 const REVIEWS_AT_ONCE: usize = 32;
+/// An API server that does not answer must not use up the reviews at once.
+const PATIENCE: Duration = Duration::from_secs(10);
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
 /// Asks the API server about tokens.
@@ -64,10 +66,15 @@ impl TokenReviewer {
             ..TokenReview::default()
         };
         let reviews: Api<TokenReview> = Api::all(self.client.clone());
-        let status = match reviews.create(&PostParams::default(), &review).await {
+        let params = PostParams::default();
+        let answer = tokio::time::timeout(PATIENCE, reviews.create(&params, &review)).await;
+        let answer = match answer {
+            Ok(answer) => answer.map_err(|error| Refusal::of(&error)),
+            Err(_) => Err(Refusal::Unreachable("no answer in time".to_owned())),
+        };
+        let status = match answer {
             Ok(review) => review.status.unwrap_or_default(),
-            Err(error) => {
-                let refusal = Refusal::of(&error);
+            Err(refusal) => {
                 tracing::warn!(
                     scope = "cds-server",
                     "cannot have a token checked: {refusal}"

@@ -16,7 +16,7 @@ pub enum ConnectError {
     #[error("cannot use the kubeconfig file `{}`", path.display())]
     File {
         path: PathBuf,
-        source: Box<KubeconfigError>,
+        source: KubeconfigProblem,
     },
     #[error("there is no cluster to work for: no kubeconfig, and this is not a pod")]
     NoCluster {
@@ -24,9 +24,34 @@ pub enum ConnectError {
         source: Box<InClusterError>,
     },
     #[error("cannot use the kubeconfig")]
-    Kubeconfig(#[source] Box<KubeconfigError>),
+    Kubeconfig(#[source] KubeconfigProblem),
     #[error("cannot make a client for the API server")]
     Client(#[source] Box<kube::Error>),
+}
+
+/// What is wrong with a kubeconfig.
+#[derive(Debug, thiserror::Error)]
+pub enum KubeconfigProblem {
+    /// Where, and not what: the library would show the lines around it, and there are tokens in such files.
+    #[error("it is not the YAML of a kubeconfig: see line {line}, column {column}")]
+    Yaml { line: u64, column: u64 },
+    #[error(transparent)]
+    Other(Box<KubeconfigError>),
+}
+
+impl From<KubeconfigError> for KubeconfigProblem {
+    fn from(error: KubeconfigError) -> Self {
+        match error {
+            KubeconfigError::Parse(error) => {
+                let place = error.location();
+                KubeconfigProblem::Yaml {
+                    line: place.map_or(1, |place| place.line()),
+                    column: place.map_or(1, |place| place.column()),
+                }
+            }
+            other => KubeconfigProblem::Other(Box::new(other)),
+        }
+    }
 }
 
 impl ConnectError {
@@ -71,9 +96,9 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
 async fn config(path: Option<&Path>) -> Result<Config, ConnectError> {
     let options = KubeConfigOptions::default();
     if let Some(path) = path {
-        let refused = |source| ConnectError::File {
+        let refused = |error: KubeconfigError| ConnectError::File {
             path: path.to_owned(),
-            source: Box::new(source),
+            source: error.into(),
         };
         let kubeconfig = Kubeconfig::read_from(path).map_err(refused)?;
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
@@ -88,7 +113,7 @@ async fn config(path: Option<&Path>) -> Result<Config, ConnectError> {
                 source: Box::new(error),
             })
         }
-        Err(error) => Err(ConnectError::Kubeconfig(Box::new(error))),
+        Err(error) => Err(ConnectError::Kubeconfig(error.into())),
     }
 }
 
@@ -97,5 +122,26 @@ fn is_missing(error: &KubeconfigError) -> bool {
         KubeconfigError::FindPath => true,
         KubeconfigError::ReadConfig(error, _) => error.kind() == std::io::ErrorKind::NotFound,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::io::Write;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_broken_kubeconfig_is_told_without_its_content() {
+        for text in ["token: hush\nusers: [\n", "hush", "users: hush"] {
+            let mut file = tempfile::NamedTempFile::new().expect("a file");
+            file.write_all(text.as_bytes()).expect("written");
+            let error = connect(Some(file.path())).await.err().expect("broken");
+            let cause = error.source().expect("a cause");
+            let told = format!("{error} {error:?} {cause}");
+            assert!(!told.contains("hush"), "{told}");
+            assert!(cause.to_string().contains("line"), "{cause}");
+        }
     }
 }

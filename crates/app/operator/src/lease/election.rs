@@ -9,10 +9,11 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, PostParams};
+use stunner_api::names::LEASE;
 use tokio::sync::{Notify, watch};
 
 use super::record::{Observed, Step, held};
-use super::{RELEASE_PATIENCE, RENEW_DEADLINE, RETRY_PERIOD};
+use super::{RELEASE_PATIENCE, RENEW_DEADLINE, RETRY_PERIOD, Term};
 use crate::cluster::Refusal;
 
 /// Short enough for two tries within the renewal deadline.
@@ -21,10 +22,10 @@ const REQUEST_PATIENCE: Duration = Duration::from_secs(4);
 pub(super) struct Candidate {
     api: Api<Lease>,
     namespace: String,
-    name: &'static str,
     identity: String,
     observed: Option<Observed>,
     leads: watch::Sender<bool>,
+    term: Term,
     /// When the lease was last renewed.
     renewed: Instant,
     /// What was said of failures last.
@@ -35,17 +36,17 @@ impl Candidate {
     pub(super) fn new(
         client: Client,
         namespace: &str,
-        name: &'static str,
         identity: String,
         leads: watch::Sender<bool>,
+        term: Term,
     ) -> Self {
         Candidate {
             api: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
-            name,
             identity,
             observed: None,
             leads,
+            term,
             renewed: Instant::now(),
             told: None,
         }
@@ -57,7 +58,7 @@ impl Candidate {
             "standing for leader as `{}` by the Lease {}/{}",
             self.identity,
             self.namespace,
-            self.name
+            LEASE
         );
         loop {
             tokio::select! {
@@ -71,7 +72,7 @@ impl Candidate {
     /// One try and the time until the next.
     async fn turn(&mut self) {
         let leads = *self.leads.borrow();
-        let deadline = self.renewed + RENEW_DEADLINE;
+        let (began, deadline) = (Instant::now(), self.renewed + RENEW_DEADLINE);
         let attempt = self.attempt();
         let result = match leads {
             // A leader that gets no answer must stop in time, also while it waits for one.
@@ -82,7 +83,9 @@ impl Candidate {
         };
         match result {
             Ok(true) => {
-                self.renewed = Instant::now();
+                // The record is as old as the request, whenever the answer came.
+                self.renewed = began;
+                self.term.lasts_until(Some(began + RENEW_DEADLINE));
                 self.told = None;
                 if !leads {
                     tracing::info!(scope = "lease", "leading from now on");
@@ -99,7 +102,7 @@ impl Candidate {
                         scope = "lease",
                         "cannot renew or take the Lease {}/{}: {refusal}; trying again",
                         self.namespace,
-                        self.name
+                        LEASE
                     );
                     self.told = Some(refusal);
                 }
@@ -113,6 +116,7 @@ impl Candidate {
     }
 
     fn stop_leading(&mut self, why: &str) {
+        self.term.lasts_until(None);
         if self.leads.send_replace(false) {
             tracing::warn!(scope = "lease", "no longer leading: {why}");
         }
@@ -133,7 +137,7 @@ impl Candidate {
             Step::Take(lease) => lease,
         };
         let params = PostParams::default();
-        let replaced = self.api.replace(self.name, &params, &lease);
+        let replaced = self.api.replace(LEASE, &params, &lease);
         match bounded(replaced).await {
             Ok(lease) => {
                 observed.update(lease, Instant::now());
@@ -159,7 +163,7 @@ impl Candidate {
     /// `false` when there is no Lease.
     async fn look(&mut self) -> Result<bool, Refusal> {
         let now = Instant::now();
-        match bounded(self.api.get_opt(self.name)).await? {
+        match bounded(self.api.get_opt(LEASE)).await? {
             Some(lease) => {
                 match &mut self.observed {
                     Some(observed) => observed.update(lease, now),
@@ -177,7 +181,7 @@ impl Candidate {
     async fn create(&mut self) -> Result<bool, Refusal> {
         let lease = Lease {
             metadata: ObjectMeta {
-                name: Some(self.name.to_owned()),
+                name: Some(LEASE.to_owned()),
                 namespace: Some(self.namespace.clone()),
                 ..ObjectMeta::default()
             },
@@ -194,6 +198,7 @@ impl Candidate {
     }
 
     async fn release(&mut self) {
+        self.term.lasts_until(None);
         if !self.leads.send_replace(false) {
             return;
         }
@@ -202,7 +207,7 @@ impl Candidate {
         };
         let lease = observed.released(Timestamp::now());
         let params = PostParams::default();
-        let replaced = self.api.replace(self.name, &params, &lease);
+        let replaced = self.api.replace(LEASE, &params, &lease);
         match tokio::time::timeout(RELEASE_PATIENCE, replaced).await {
             Ok(Ok(_)) => tracing::info!(scope = "lease", "gave up the Lease"),
             _ => tracing::debug!(scope = "lease", "could not give up the Lease; it runs out"),

@@ -5,14 +5,16 @@
 
 mod election;
 mod record;
+mod term;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use stunner_api::names;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
+
+pub use self::term::Term;
 
 use self::election::Candidate;
 
@@ -46,11 +48,12 @@ impl Leadership {
         }
     }
 
-    /// Stands for election in the namespace of the operator. `identity` must be unique among all processes.
-    pub fn stand(client: Client, namespace: &str, identity: String) -> Self {
+    /// Stands for election in the namespace of the operator. `identity` must be unique among all processes. `term` tells
+    /// when it was won, for how long, and when it is lost.
+    pub fn stand(client: Client, namespace: &str, identity: String, term: Term) -> Self {
         let (sender, leads) = watch::channel(false);
         let resign = Arc::new(Notify::new());
-        let candidate = Candidate::new(client, namespace, names::LEASE, identity, sender);
+        let candidate = Candidate::new(client, namespace, identity, sender, term);
         let task = tokio::spawn(candidate.run(Arc::clone(&resign)));
         Leadership {
             leads,

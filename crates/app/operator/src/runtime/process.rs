@@ -20,7 +20,7 @@ use crate::cluster::{connect, make_namespace, operator_namespace, wait_until_rea
 use crate::discovery;
 use crate::engine::{Engine, Inputs, Parts};
 use crate::health::{Health, health_router};
-use crate::lease::{Leadership, identity};
+use crate::lease::{Leadership, Term, identity};
 use crate::watch::Watches;
 use crate::write::{LastGoodSecrets, Live, RouteApis, Setup};
 
@@ -49,7 +49,6 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
         tracing::warn!(scope = "operator", "{warning}");
     }
     open_files::raise();
-    let client = connect(options.kubeconfig.as_deref()).await?;
     let options = Arc::new(options);
     let namespace = operator_namespace(options.pod_namespace.as_deref());
     let health = Health::default();
@@ -65,10 +64,17 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
     let scrapes = bind("metrics-bind-address", options.metrics_address.as_ref())?;
     let _probes = serve(probes, health_router(health.clone()))?;
     let _scrapes = serve(scrapes, metrics_router(metrics.clone()))?;
+    let client = connect(options.kubeconfig.as_deref()).await?;
+    let term = match options.leader_elect {
+        true => Term::to_be_won(),
+        false => Term::without_end(),
+    };
+    // What all replicas do at the start is not limited.
+    let leaders_client = term.limit(&client);
 
     health.set_waiting_for("the API server");
     let last_good_secrets = Arc::new(LastGoodSecrets::new(
-        client.clone(),
+        leaders_client.clone(),
         namespace.clone(),
         options.controller_name.clone(),
     ));
@@ -95,7 +101,7 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
 
     let identity = identity(options.pod_name.as_deref());
     let leadership = match options.leader_elect {
-        true => Leadership::stand(client.clone(), &namespace, identity.clone()),
+        true => Leadership::stand(client.clone(), &namespace, identity.clone(), term),
         false => Leadership::alone(),
     };
     let (reports, events) = mpsc::channel(REPORTS);
@@ -108,7 +114,7 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
         watches: Watches::new(client.clone(), reports),
         store: store.clone(),
         writer: Setup {
-            client: client.clone(),
+            client: leaders_client,
             controller_name: options.controller_name.clone(),
             instance: identity,
             live: Arc::clone(&live),
