@@ -41,7 +41,7 @@ fn check(config: &Config) {
     compiles(config);
 }
 
-fn reads_back(config: &Config) {
+pub(crate) fn reads_back(config: &Config) {
     let options = ParseOptions {
         expand_env: false,
         judge_listeners: false,

@@ -16,19 +16,22 @@ mod config;
 mod framing;
 mod server;
 mod stun;
+mod translate;
 
 pub use config::config;
 pub use framing::stream_framing;
 pub use server::server;
 pub use stun::stun_message;
+pub use translate::translate_manifests;
 
 /// Takes arbitrary bytes and panics when something that must hold does not.
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its corpus folder.
-pub const TARGETS: [(&str, Target); 4] = [
+pub const TARGETS: [(&str, Target); 5] = [
     ("stun_message", stun_message),
     ("stream_framing", stream_framing),
     ("config", config),
     ("server", server),
+    ("translate", translate_manifests),
 ];

@@ -213,13 +213,7 @@ fn referred<'a>(
         kind: names::GATEWAY_CONFIG_KIND,
         namespace: &config.namespace,
     };
-    let to = Referent {
-        group: "",
-        kind: names::SECRET_KIND,
-        namespace: &name.namespace,
-        name: &name.name,
-    };
-    let notice = match permitted(snapshot, settings, from, to) {
+    let notice = match permitted(snapshot, settings, from, Referent::secret(name)) {
         Permission::Yes => None,
         Permission::OnlyBecauseAllowed => Some(format!(
             "GatewayConfig {config} uses the Secret {name} without a ReferenceGrant, which `--reference-grants=enforce` would refuse."

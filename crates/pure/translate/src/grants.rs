@@ -1,6 +1,7 @@
 //! Whether an object may refer to one of another namespace: ReferenceGrants (GEP-709).
 
 use stunner_api::gateway::{ReferenceGrantFrom, ReferenceGrantTo};
+use stunner_api::{NamespacedName, names};
 
 use crate::settings::{ReferenceGrants, Settings};
 use crate::snapshot::Snapshot;
@@ -20,6 +21,17 @@ pub(crate) struct Referent<'a> {
     pub(crate) kind: &'a str,
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
+}
+
+impl<'a> Referent<'a> {
+    pub(crate) fn secret(name: &'a NamespacedName) -> Self {
+        Referent {
+            group: "",
+            kind: names::SECRET_KIND,
+            namespace: &name.namespace,
+            name: &name.name,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,8 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use stunner_api::gateway::{Gateway, GatewayClass, L4Route, ReferenceGrant};
 use stunner_api::v1::{Dataplane, GatewayConfig, StaticService, UdpRoute};
 use stunner_api::{NamespacedName, names};
@@ -77,6 +79,42 @@ pub enum ObjectKind {
     ConfigMap,
 }
 
+impl ObjectKind {
+    pub const ALL: [ObjectKind; 18] = [
+        ObjectKind::GatewayClass,
+        ObjectKind::GatewayConfig,
+        ObjectKind::Gateway,
+        ObjectKind::Route(RouteKind::Udp),
+        ObjectKind::Route(RouteKind::OfficialUdp),
+        ObjectKind::Route(RouteKind::OfficialTcp),
+        ObjectKind::StaticService,
+        ObjectKind::Dataplane,
+        ObjectKind::ReferenceGrant,
+        ObjectKind::Secret,
+        ObjectKind::Service,
+        ObjectKind::EndpointSlice,
+        ObjectKind::Endpoints,
+        ObjectKind::Namespace,
+        ObjectKind::Node,
+        ObjectKind::Deployment,
+        ObjectKind::DaemonSet,
+        ObjectKind::ConfigMap,
+    ];
+
+    /// The kind that a manifest says it is of. The group counts only for UDPRoutes, of which there are two kinds.
+    pub fn of_manifest(manifest: &Value) -> Option<Self> {
+        let kind = manifest.get("kind")?.as_str()?;
+        let api_version = manifest.get("apiVersion").and_then(Value::as_str);
+        let group = api_version.and_then(|version| version.split_once('/'));
+        let is_official = group.is_some_and(|(group, _)| group == names::GATEWAY_GROUP);
+        let mut kinds = Self::ALL.into_iter().filter(|kind| match kind {
+            ObjectKind::Route(RouteKind::Udp) => !is_official,
+            _ => true,
+        });
+        kinds.find(|known| known.to_string() == kind)
+    }
+}
+
 /// The kind as Kubernetes spells it.
 impl fmt::Display for ObjectKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -128,6 +166,33 @@ pub enum Object {
 }
 
 impl Object {
+    /// Reads an object of a kind. The error may repeat a value of it.
+    pub fn read(kind: ObjectKind, value: Value) -> Result<Object, serde_json::Error> {
+        fn typed<T: DeserializeOwned>(value: Value) -> Result<Arc<T>, serde_json::Error> {
+            serde_json::from_value(value).map(Arc::new)
+        }
+        match kind {
+            ObjectKind::GatewayClass => typed(value).map(Object::GatewayClass),
+            ObjectKind::GatewayConfig => typed(value).map(Object::GatewayConfig),
+            ObjectKind::Gateway => typed(value).map(Object::Gateway),
+            ObjectKind::Route(RouteKind::Udp) => typed(value).map(Object::UdpRoute),
+            ObjectKind::Route(RouteKind::OfficialUdp) => typed(value).map(Object::OfficialUdpRoute),
+            ObjectKind::Route(RouteKind::OfficialTcp) => typed(value).map(Object::OfficialTcpRoute),
+            ObjectKind::StaticService => typed(value).map(Object::StaticService),
+            ObjectKind::Dataplane => typed(value).map(Object::Dataplane),
+            ObjectKind::ReferenceGrant => typed(value).map(Object::ReferenceGrant),
+            ObjectKind::Secret => typed(value).map(Object::Secret),
+            ObjectKind::Service => typed(value).map(Object::Service),
+            ObjectKind::EndpointSlice => typed(value).map(Object::EndpointSlice),
+            ObjectKind::Endpoints => typed(value).map(Object::Endpoints),
+            ObjectKind::Namespace => typed(value).map(Object::Namespace),
+            ObjectKind::Node => typed(value).map(Object::Node),
+            ObjectKind::Deployment => typed(value).map(Object::Deployment),
+            ObjectKind::DaemonSet => typed(value).map(Object::DaemonSet),
+            ObjectKind::ConfigMap => typed(value).map(Object::ConfigMap),
+        }
+    }
+
     pub fn kind(&self) -> ObjectKind {
         match self {
             Object::GatewayClass(_) => ObjectKind::GatewayClass,

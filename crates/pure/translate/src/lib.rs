@@ -45,9 +45,16 @@ mod secret;
 mod service;
 mod settings;
 mod snapshot;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;
 mod tls;
 mod translate;
 mod workload;
+
+// What tests inside and outside the crate share names it as those outside do.
+#[cfg(test)]
+extern crate self as stunner_translate;
 
 pub use farewell::farewell;
 pub use key::{Object, ObjectKey, ObjectKind, RouteKind, Unit};

@@ -1,12 +1,12 @@
 //! A world written as manifests, for tests.
 
-use serde_json::Value;
 use stunner_api::NamespacedName;
 
-use crate::key::{Object, ObjectKey, ObjectKind};
+use crate::key::{ObjectKey, ObjectKind};
 use crate::plan::{GatewayPlan, Plan};
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
+use crate::snapshot::manifest::objects;
 use crate::translate::translate;
 
 /// A class, its GatewayConfig with inline credentials, the default Dataplane and a Gateway with a UDP listener.
@@ -49,9 +49,8 @@ impl World {
 
     /// Adds or replaces objects.
     pub(crate) fn apply(&mut self, manifests: &str) {
-        for document in manifests.split("\n---") {
-            let value: Value = serde_saphyr::from_str(document).expect("YAML");
-            self.snapshot.apply(object(value));
+        for object in objects(manifests) {
+            self.snapshot.apply(object);
         }
     }
 
@@ -81,26 +80,6 @@ impl World {
         let name = NamespacedName::new("apps", "gw");
         self.snapshot.set_last_good(&name, plan.last_good.clone());
         plan
-    }
-}
-
-fn object(value: Value) -> Object {
-    fn from<T: serde::de::DeserializeOwned>(value: Value) -> std::sync::Arc<T> {
-        std::sync::Arc::new(serde_json::from_value(value).expect("a manifest of its kind"))
-    }
-    let kind = value["kind"].as_str().expect("a kind").to_owned();
-    match kind.as_str() {
-        "GatewayClass" => Object::GatewayClass(from(value)),
-        "GatewayConfig" => Object::GatewayConfig(from(value)),
-        "Gateway" => Object::Gateway(from(value)),
-        "UDPRoute" => Object::UdpRoute(from(value)),
-        "TCPRoute" => Object::OfficialTcpRoute(from(value)),
-        "StaticService" => Object::StaticService(from(value)),
-        "Dataplane" => Object::Dataplane(from(value)),
-        "ReferenceGrant" => Object::ReferenceGrant(from(value)),
-        "Secret" => Object::Secret(from(value)),
-        "Service" => Object::Service(from(value)),
-        other => panic!("no test needs a {other}"),
     }
 }
 

@@ -127,13 +127,7 @@ fn one(
         kind: names::GATEWAY_KIND,
         namespace,
     };
-    let to = Referent {
-        group: "",
-        kind: names::SECRET_KIND,
-        namespace: &name.namespace,
-        name: &name.name,
-    };
-    let notice = match permitted(snapshot, settings, from, to) {
+    let notice = match permitted(snapshot, settings, from, Referent::secret(name)) {
         Permission::Yes => None,
         Permission::OnlyBecauseAllowed => Some(format!(
             "The Secret {name} is used without a ReferenceGrant, which `--reference-grants=enforce` would refuse."

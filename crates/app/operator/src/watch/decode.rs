@@ -1,11 +1,8 @@
 //! From what the API server sent to what translation reads.
 
-use std::sync::Arc;
-
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use stunner_api::NamespacedName;
-use stunner_translate::{Object, ObjectKind, RouteKind};
+use stunner_translate::{Object, ObjectKind};
 
 /// An object that cannot be understood, and why. Says nothing of values: it may be a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,39 +18,17 @@ pub(super) fn decode(
     name: NamespacedName,
     value: Value,
 ) -> Result<Object, Unreadable> {
-    let decoded = match kind {
-        ObjectKind::GatewayClass => read(value).map(Object::GatewayClass),
-        ObjectKind::GatewayConfig => read(value).map(Object::GatewayConfig),
-        ObjectKind::Gateway => read(value).map(Object::Gateway),
-        ObjectKind::Route(RouteKind::Udp) => read(value).map(Object::UdpRoute),
-        ObjectKind::Route(RouteKind::OfficialUdp) => read(value).map(Object::OfficialUdpRoute),
-        ObjectKind::Route(RouteKind::OfficialTcp) => read(value).map(Object::OfficialTcpRoute),
-        ObjectKind::StaticService => read(value).map(Object::StaticService),
-        ObjectKind::Dataplane => read(value).map(Object::Dataplane),
-        ObjectKind::ReferenceGrant => read(value).map(Object::ReferenceGrant),
-        ObjectKind::Secret => read(value).map(Object::Secret),
-        ObjectKind::Service => read(value).map(Object::Service),
-        ObjectKind::EndpointSlice => read(value).map(Object::EndpointSlice),
-        ObjectKind::Endpoints => read(value).map(Object::Endpoints),
-        ObjectKind::Namespace => read(value).map(Object::Namespace),
-        ObjectKind::Node => read(value).map(Object::Node),
-        ObjectKind::Deployment => read(value).map(Object::Deployment),
-        ObjectKind::DaemonSet => read(value).map(Object::DaemonSet),
-        ObjectKind::ConfigMap => read(value).map(Object::ConfigMap),
-    };
-    decoded.map_err(|error| Unreadable {
+    Object::read(kind, value).map_err(|error| Unreadable {
         why: match kind {
             // The library's words may repeat a value.
-            ObjectKind::Secret => "its fields are not those of a Secret".to_owned(),
+            ObjectKind::Secret | ObjectKind::GatewayConfig => {
+                format!("its fields are not those of a {kind}")
+            }
             _ => error.to_string(),
         },
         kind,
         name,
     })
-}
-
-fn read<T: DeserializeOwned>(value: Value) -> Result<Arc<T>, serde_json::Error> {
-    serde_json::from_value(value).map(Arc::new)
 }
 
 #[cfg(test)]

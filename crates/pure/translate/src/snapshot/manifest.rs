@@ -1,12 +1,8 @@
 //! Manifests into snapshots, for tests.
 
-use std::sync::Arc;
-
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
 use super::Snapshot;
 use crate::key::Object;
+use crate::support;
 
 /// A Gateway of ours with a route that it takes, and the route's backend.
 pub(crate) const WORLD: &str = "
@@ -32,12 +28,8 @@ pub(crate) const WORLD: &str = "
 ";
 
 pub(crate) fn objects(text: &str) -> Vec<Object> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).expect("YAML");
-    documents
-        .iter()
-        .filter(|document| !document.is_null())
-        .map(read)
-        .collect()
+    let known = |document| support::object(document).unwrap_or_else(|| panic!("{document:#}"));
+    support::documents(text).iter().map(known).collect()
 }
 
 pub(crate) fn object(text: &str) -> Object {
@@ -59,36 +51,4 @@ pub(crate) fn snapshot(text: &str) -> Snapshot {
         snapshot.apply(object);
     }
     snapshot
-}
-
-fn read(document: &Value) -> Object {
-    let is_own = document["apiVersion"]
-        .as_str()
-        .is_some_and(|version| version.starts_with("stunner.l7mp.io/"));
-    match document["kind"].as_str().unwrap_or_default() {
-        "GatewayClass" => Object::GatewayClass(typed(document)),
-        "GatewayConfig" => Object::GatewayConfig(typed(document)),
-        "Gateway" => Object::Gateway(typed(document)),
-        "UDPRoute" if is_own => Object::UdpRoute(typed(document)),
-        "UDPRoute" => Object::OfficialUdpRoute(typed(document)),
-        "TCPRoute" => Object::OfficialTcpRoute(typed(document)),
-        "StaticService" => Object::StaticService(typed(document)),
-        "Dataplane" => Object::Dataplane(typed(document)),
-        "ReferenceGrant" => Object::ReferenceGrant(typed(document)),
-        "Secret" => Object::Secret(typed(document)),
-        "Service" => Object::Service(typed(document)),
-        "EndpointSlice" => Object::EndpointSlice(typed(document)),
-        "Endpoints" => Object::Endpoints(typed(document)),
-        "Namespace" => Object::Namespace(typed(document)),
-        "Node" => Object::Node(typed(document)),
-        "Deployment" => Object::Deployment(typed(document)),
-        "DaemonSet" => Object::DaemonSet(typed(document)),
-        "ConfigMap" => Object::ConfigMap(typed(document)),
-        other => panic!("no manifest of kind {other}"),
-    }
-}
-
-fn typed<T: DeserializeOwned>(document: &Value) -> Arc<T> {
-    let object = serde_json::from_value(document.clone());
-    Arc::new(object.unwrap_or_else(|error| panic!("{error} in {document:#}")))
 }

@@ -134,7 +134,7 @@ fn manifest() -> impl Strategy<Value = String> {
     let route = (
         one_of(&[
             "UDPRoute, apiVersion: stunner.l7mp.io/v1",
-            "UDPRoute",
+            "UDPRoute, apiVersion: gateway.networking.k8s.io/v1",
             "TCPRoute",
         ]),
         meta(),

@@ -1,12 +1,10 @@
-//! Manifests into a snapshot, for every test that reads YAML.
+//! Manifests into a snapshot, for every test that reads YAML, those inside the crate too.
 #![allow(dead_code)] // every test binary uses its part
 
 use std::path::Path;
-use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-use stunner_translate::{Object, Snapshot};
+use stunner_translate::{Object, ObjectKind, Snapshot};
 
 /// The documents of a YAML text; empty ones are left out.
 pub fn documents(text: &str) -> Vec<Value> {
@@ -64,34 +62,10 @@ pub fn readable(document: &Value) -> Option<Object> {
     read_object(document).ok().flatten()
 }
 
-fn typed<K: DeserializeOwned>(document: &Value) -> Result<Arc<K>, serde_json::Error> {
-    serde_json::from_value(document.clone()).map(Arc::new)
-}
-
 fn read_object(document: &Value) -> Result<Option<Object>, serde_json::Error> {
-    let api_version = document["apiVersion"].as_str().unwrap_or_default();
-    let official = api_version.starts_with("gateway.networking.k8s.io/");
-    Ok(Some(match document["kind"].as_str().unwrap_or_default() {
-        "GatewayClass" => Object::GatewayClass(typed(document)?),
-        "GatewayConfig" => Object::GatewayConfig(typed(document)?),
-        "Gateway" => Object::Gateway(typed(document)?),
-        "UDPRoute" if official => Object::OfficialUdpRoute(typed(document)?),
-        "UDPRoute" => Object::UdpRoute(typed(document)?),
-        "TCPRoute" => Object::OfficialTcpRoute(typed(document)?),
-        "StaticService" => Object::StaticService(typed(document)?),
-        "Dataplane" => Object::Dataplane(typed(document)?),
-        "ReferenceGrant" => Object::ReferenceGrant(typed(document)?),
-        "Secret" => Object::Secret(typed(document)?),
-        "Service" => Object::Service(typed(document)?),
-        "EndpointSlice" => Object::EndpointSlice(typed(document)?),
-        "Endpoints" => Object::Endpoints(typed(document)?),
-        "Namespace" => Object::Namespace(typed(document)?),
-        "Node" => Object::Node(typed(document)?),
-        "Deployment" => Object::Deployment(typed(document)?),
-        "DaemonSet" => Object::DaemonSet(typed(document)?),
-        "ConfigMap" => Object::ConfigMap(typed(document)?),
-        _ => return Ok(None),
-    }))
+    let kind = ObjectKind::of_manifest(document);
+    kind.map(|kind| Object::read(kind, document.clone()))
+        .transpose()
 }
 
 pub fn snapshot<'a>(documents: impl IntoIterator<Item = &'a Value>) -> Snapshot {
