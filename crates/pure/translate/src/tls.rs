@@ -13,6 +13,7 @@ use stunner_api::NamespacedName;
 use stunner_api::gateway::{ListenerTls, SecretRef};
 use stunner_api::names;
 use stunner_config::Protocol;
+use x509_parser::x509::X509Version;
 
 use crate::grants::{Permission, Referent, Referrer, permitted};
 use crate::last_good::Certificate;
@@ -41,6 +42,10 @@ pub(crate) enum CertificateError {
     NoKey,
     #[error("its certificate is not a chain of X.509 certificates in PEM; replace it")]
     BadCertificate,
+    #[error(
+        "its certificate is of X.509 version 1, which TLS libraries refuse; issue it as version 3"
+    )]
+    Version1,
     #[error(
         "its private key cannot be read; use an unencrypted PEM key (RSA from 2048 bits, P-256, P-384 or Ed25519)"
     )]
@@ -171,11 +176,17 @@ fn check(cert: &[u8], key: &[u8], protocol: Protocol) -> Result<(), CertificateE
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(cert)
         .collect::<Result<_, _>>()
         .map_err(|_| CertificateError::BadCertificate)?;
-    let parses = |certificate: &CertificateDer<'_>| {
-        x509_parser::parse_x509_certificate(certificate).is_ok_and(|(rest, _)| rest.is_empty())
-    };
-    if chain.is_empty() || !chain.iter().all(parses) {
-        return Err(CertificateError::BadCertificate);
+    let mut versions = Vec::new();
+    for certificate in &chain {
+        match x509_parser::parse_x509_certificate(certificate) {
+            Ok(([], parsed)) => versions.push(parsed.version()),
+            _ => return Err(CertificateError::BadCertificate),
+        }
+    }
+    match versions.first() {
+        None => return Err(CertificateError::BadCertificate),
+        Some(&X509Version::V1) => return Err(CertificateError::Version1),
+        Some(_) => {}
     }
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CertificateError::BadKey)?;
     let signer = ring::sign::any_supported_type(&key).map_err(|_| CertificateError::BadKey)?;

@@ -295,8 +295,14 @@ fn update(plan: &mut Plan, units: &Dirty, mut parts: Plan) {
     }
 }
 
+/// Enough for every run of the tests; `PROPTEST_CASES=5000` for a long look.
+fn cases() -> u32 {
+    let given = std::env::var("PROPTEST_CASES").ok();
+    given.and_then(|cases| cases.parse().ok()).unwrap_or(64)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn the_touched_units_are_all_that_differ(settings in settings(), steps in steps()) {
