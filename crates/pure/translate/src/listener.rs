@@ -7,7 +7,9 @@ use stunner_api::gateway::{Gateway, Listener, RouteGroupKind};
 use stunner_api::names;
 use stunner_config::{HttpEndpoint, HttpHost, PeerTransport, Protocol};
 
+use crate::attach::{allows_kind, means};
 use crate::context::{ListenerPlan, ListenerProblem, StaleCertificate};
+use crate::key::RouteKind;
 use crate::last_good::Certificate;
 use crate::options::ServiceOptions;
 use crate::settings::Settings;
@@ -181,53 +183,49 @@ pub(crate) struct RouteKinds {
 }
 
 fn route_kinds(settings: &Settings, listener: &Listener) -> RouteKinds {
-    let all = known_kinds(settings);
     let allowed = listener.allowed_routes.as_ref();
     let listed = allowed.and_then(|allowed| allowed.kinds.as_deref());
-    // An empty list is the same as none.
-    let Some(listed) = listed.filter(|listed| !listed.is_empty()) else {
-        return RouteKinds {
-            supported: all,
-            unsupported: Vec::new(),
-        };
-    };
-    let listed: Vec<RouteGroupKind> = listed
-        .iter()
-        .map(|kind| {
-            group_kind(
-                kind.group.as_deref().unwrap_or(names::GATEWAY_GROUP),
-                &kind.kind,
-            )
-        })
-        .collect();
+    let listed = listed.unwrap_or_default();
     RouteKinds {
-        supported: all
-            .iter()
-            .filter(|kind| listed.contains(kind))
-            .cloned()
+        supported: served_kinds(settings)
+            .filter(|&kind| allows_kind(listener, kind))
+            .map(group_kind)
             .collect(),
         unsupported: listed
-            .into_iter()
-            .filter(|kind| !all.contains(kind))
+            .iter()
+            .filter(|entry| !served_kinds(settings).any(|kind| means(entry, kind)))
+            .map(|entry| RouteGroupKind {
+                group: Some(
+                    entry
+                        .group
+                        .as_deref()
+                        .unwrap_or(names::GATEWAY_GROUP)
+                        .to_owned(),
+                ),
+                kind: entry.kind.clone(),
+            })
             .collect(),
     }
 }
 
 pub(crate) fn known_kinds(settings: &Settings) -> Vec<RouteGroupKind> {
-    let mut kinds = vec![
-        group_kind(names::GATEWAY_GROUP, names::UDP_ROUTE_KIND),
-        group_kind(names::GROUP, names::UDP_ROUTE_KIND),
-    ];
-    if settings.gateway_api.tcp_routes {
-        kinds.push(group_kind(names::GATEWAY_GROUP, names::TCP_ROUTE_KIND));
-    }
-    kinds
+    served_kinds(settings).map(group_kind).collect()
 }
 
-fn group_kind(group: &str, kind: &str) -> RouteGroupKind {
+fn served_kinds(settings: &Settings) -> impl Iterator<Item = RouteKind> + use<> {
+    let tcp = settings
+        .gateway_api
+        .tcp_routes
+        .then_some(RouteKind::OfficialTcp);
+    [RouteKind::OfficialUdp, RouteKind::Udp]
+        .into_iter()
+        .chain(tcp)
+}
+
+fn group_kind(kind: RouteKind) -> RouteGroupKind {
     RouteGroupKind {
-        group: Some(group.to_owned()),
-        kind: kind.to_owned(),
+        group: Some(kind.group().to_owned()),
+        kind: kind.as_str().to_owned(),
     }
 }
 

@@ -188,6 +188,10 @@ fn check(cert: &[u8], key: &[u8], protocol: Protocol) -> Result<(), CertificateE
         Some(&X509Version::V1) => return Err(CertificateError::Version1),
         Some(_) => {}
     }
+    // The dataplane does not look for another key behind one that it has no password for.
+    if String::from_utf8_lossy(key).contains("ENCRYPTED") {
+        return Err(CertificateError::BadKey);
+    }
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CertificateError::BadKey)?;
     let signer = ring::sign::any_supported_type(&key).map_err(|_| CertificateError::BadKey)?;
     if protocol == Protocol::TurnDtls && signer.algorithm() == SignatureAlgorithm::ED25519 {

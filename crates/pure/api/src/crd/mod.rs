@@ -7,6 +7,7 @@
 //! already stay as they are, and can be edited: since Kubernetes 1.30 the API server does not check
 //! a field again that an update leaves unchanged ("ratcheting").
 
+pub(crate) mod pattern;
 mod reference;
 pub(crate) mod schema;
 

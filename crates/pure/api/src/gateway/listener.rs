@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::{Deserialize, Serialize};
 
+use crate::crd::pattern;
 use crate::lenient::{i32_or_zero, null_as_default};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ pub struct SecretRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(max = 253),
-        regex(pattern = r"^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
+        regex(pattern = pattern::GROUP),
         extend("x-default" = "")
     )]
     pub group: Option<String>,
@@ -56,7 +57,7 @@ pub struct SecretRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 63),
-        regex(pattern = r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"),
+        regex(pattern = pattern::KIND),
         extend("x-default" = "Secret")
     )]
     pub kind: Option<String>,
@@ -67,7 +68,7 @@ pub struct SecretRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 63),
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+        regex(pattern = pattern::LABEL)
     )]
     pub namespace: Option<String>,
 }

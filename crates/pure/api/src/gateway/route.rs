@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::crd::pattern;
 use crate::lenient::{null_as_default, optional_i32};
 use crate::object::discovered_object;
 
@@ -38,7 +39,7 @@ pub struct ParentRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(max = 253),
-        regex(pattern = r"^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
+        regex(pattern = pattern::GROUP),
         extend("x-default" = "gateway.networking.k8s.io")
     )]
     pub group: Option<String>,
@@ -46,7 +47,7 @@ pub struct ParentRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 63),
-        regex(pattern = r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"),
+        regex(pattern = pattern::KIND),
         extend("x-default" = "Gateway")
     )]
     pub kind: Option<String>,
@@ -54,7 +55,7 @@ pub struct ParentRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 63),
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+        regex(pattern = pattern::LABEL)
     )]
     pub namespace: Option<String>,
     /// Name of the Gateway.
@@ -64,7 +65,7 @@ pub struct ParentRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 253),
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+        regex(pattern = pattern::SUBDOMAIN)
     )]
     pub section_name: Option<String>,
     /// Attach only to listeners on this port. Together with `sectionName` both must match.
@@ -90,7 +91,7 @@ pub struct BackendRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(max = 253),
-        regex(pattern = r"^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
+        regex(pattern = pattern::GROUP),
         extend("x-default" = "")
     )]
     pub group: Option<String>,
@@ -98,7 +99,7 @@ pub struct BackendRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 63),
-        regex(pattern = r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"),
+        regex(pattern = pattern::KIND),
         extend("x-default" = "Service")
     )]
     pub kind: Option<String>,
@@ -109,7 +110,7 @@ pub struct BackendRef {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 63),
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+        regex(pattern = pattern::LABEL)
     )]
     pub namespace: Option<String>,
     /// The only port that clients may reach on the backend, or the first one of a range that ends

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::crd::pattern;
 use crate::gateway::SecretRef;
 use crate::lenient::{null_as_default, optional_i32, optional_i64};
 use crate::object::fixed_object;
@@ -31,7 +32,7 @@ pub struct GatewayConfigSpec {
     /// Authentication realm that clients are told, in the form of a lower-case DNS name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
+        regex(pattern = pattern::SUBDOMAIN),
         extend("x-default" = "stunner.l7mp.io")
     )]
     pub realm: Option<String>,
@@ -51,15 +52,15 @@ pub struct GatewayConfigSpec {
     pub auth_type: Option<String>,
     /// User name for `static` authentication. Counts only without `authRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$"))]
+    #[schemars(regex(pattern = pattern::CREDENTIAL))]
     pub user_name: Option<String>,
     /// Another spelling of `userName`. Only one of the two may be set.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$"))]
+    #[schemars(regex(pattern = pattern::CREDENTIAL))]
     pub username: Option<String>,
     /// Password for `static` authentication. Counts only without `authRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$"))]
+    #[schemars(regex(pattern = pattern::CREDENTIAL))]
     pub password: Option<String>,
     /// Secret that `ephemeral` credentials are made from. Counts only without `authRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +93,7 @@ pub struct GatewayConfigSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(max = 64),
-        regex(pattern = r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$")
+        regex(pattern = pattern::KIND)
     )]
     pub stunner_config: Option<String>,
     /// Where the dataplane serves metrics, as a URL: `http://:8080/metrics`. Of the oldest API;

@@ -185,11 +185,17 @@ fn allowed_kinds_cut_down_what_is_supported() {
     let mixed = kinds(json!([{"kind": "UDPRoute"}, {"kind": "HTTPRoute"}]));
     assert_eq!(
         mixed.supported,
-        [group_kind("gateway.networking.k8s.io", "UDPRoute")]
+        [
+            group_kind(RouteKind::OfficialUdp),
+            group_kind(RouteKind::Udp)
+        ]
     );
     assert_eq!(
         mixed.unsupported,
-        [group_kind("gateway.networking.k8s.io", "HTTPRoute")]
+        [RouteGroupKind {
+            group: Some("gateway.networking.k8s.io".to_owned()),
+            kind: "HTTPRoute".to_owned(),
+        }]
     );
 }
 

@@ -83,6 +83,17 @@ fn what_does_not_parse_is_refused() {
 }
 
 #[test]
+fn an_encrypted_key_is_refused_also_with_a_plain_one_behind_it() {
+    let (cert, key) = pair();
+    let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    let both = format!("{encrypted}{key}");
+    for key in [encrypted, both] {
+        let refused = check_pair(&cert, &key, Protocol::TurnTls);
+        assert_eq!(refused, Err(CertificateError::BadKey));
+    }
+}
+
+#[test]
 fn ed25519_serves_tls_and_not_dtls() {
     let (cert, key) = pair_of(&rcgen::PKCS_ED25519);
     assert_eq!(check_pair(&cert, &key, Protocol::TurnTls), Ok(()));

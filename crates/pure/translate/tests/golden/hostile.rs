@@ -229,7 +229,7 @@ fn accepted_by_a_dataplane(config: &Config) -> Result<(), String> {
         .map_err(|problems| format!("{problems:?}"))?;
     let mut read = parsed.config;
     for (read, written) in read.listeners.iter_mut().zip(&config.listeners) {
-        read.addresses = written.addresses.clone();
+        read.addresses = written.addresses;
         read.address_text = written.address_text.clone();
     }
     if read == *config {
