@@ -1,6 +1,6 @@
 //! Who wrote what, from the API server's audit log.
 //!
-//! Reads are not recorded. An operator that has nothing to do must not write: [`Log::since`] is how a test sees that.
+//! Of reads, those of Secrets are recorded. An operator that has nothing to do must not write: [`Log::since`] is how a test sees that.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
+- level: Metadata
+  verbs: [get, list]
+  resources: [{ group: '', resources: [secrets] }]
 - level: None
   verbs: [get, list, watch]
 - level: Metadata
@@ -52,6 +55,12 @@ impl std::fmt::Display for Write {
     }
 }
 
+impl Write {
+    fn is_read(&self) -> bool {
+        ["get", "list"].contains(&self.verb.as_str())
+    }
+}
+
 impl Mark {
     /// Where the cluster started.
     pub const START: Self = Self(0);
@@ -74,6 +83,18 @@ impl Log {
     }
 
     pub fn since(&self, mark: Mark) -> Vec<Write> {
+        let mut writes = self.all_since(mark);
+        writes.retain(|write| !write.is_read());
+        writes
+    }
+
+    pub fn secret_reads_since(&self, mark: Mark) -> Vec<Write> {
+        let mut reads = self.all_since(mark);
+        reads.retain(Write::is_read);
+        reads
+    }
+
+    fn all_since(&self, mark: Mark) -> Vec<Write> {
         let mut bytes = Vec::new();
         if let Ok(mut file) = std::fs::File::open(&self.0) {
             file.seek(SeekFrom::Start(mark.0)).expect("seek audit log");

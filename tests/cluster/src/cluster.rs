@@ -151,6 +151,12 @@ impl Cluster {
         drop(self.apiserver.lock().expect("lock").take());
     }
 
+    /// SIGSTOP and, later, SIGCONT: connections stay open, and nobody answers.
+    pub fn signal_apiserver(&self, signal: libc::c_int) {
+        let running = self.apiserver.lock().expect("lock");
+        running.as_ref().expect("it runs").signal(signal);
+    }
+
     /// Starts kube-controller-manager, for garbage collection, default ServiceAccounts and Deployment rollout.
     pub async fn with_controller_manager(self) -> Self {
         let mut command = Command::new(self.programs.join("kube-controller-manager"));
@@ -215,6 +221,11 @@ impl Cluster {
     /// Every write that was answered since `mark`.
     pub fn writes_since(&self, mark: Mark) -> Vec<Write> {
         self.audit.since(mark)
+    }
+
+    /// Lists and reads of Secrets.
+    pub fn secret_reads_since(&self, mark: Mark) -> Vec<Write> {
+        self.audit.secret_reads_since(mark)
     }
 
     /// Those of the operator to the objects of users: its Lease and its Events are not among them.

@@ -31,4 +31,4 @@ pub use credentials::certificate;
 pub use eventually::{PATIENCE, eventually, eventually_within, stays};
 pub use interop_tests::need;
 pub use objects::{Objects, Refused, parse};
-pub use operator::{Operator, OperatorOptions};
+pub use operator::{Operator, OperatorOptions, binary as operator_binary};

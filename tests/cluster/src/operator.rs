@@ -141,6 +141,11 @@ impl Operator {
         assert!(ended.is_some(), "the operator survived SIGKILL");
     }
 
+    /// SIGSTOP and, later, SIGCONT: a machine that hangs for a while.
+    pub fn signal(&self, signal: libc::c_int) {
+        self.process.signal(signal);
+    }
+
     /// The exit status, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.process.ended()
@@ -205,7 +210,7 @@ fn address(flag: &str, port: u16) -> String {
 }
 
 /// The binary: `OPERATOR_BIN`, else built with cargo in the profile of the test itself.
-fn binary() -> &'static Path {
+pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match std::env::var_os("OPERATOR_BIN") {
         Some(path) => PathBuf::from(path),

@@ -103,11 +103,51 @@ async fn an_operator_waits_for_its_definitions() {
         same(&json!(status), 503).map_err(|error| format!("{error}: {body}"))
     })
     .await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    eventually("what it waits for", async || {
+        let (_, body) = operator
+            .health("/readyz")
+            .map_err(|error| error.to_string())?;
+        match body.contains("Gateway") {
+            true => Ok(()),
+            false => Err(body),
+        }
+    })
+    .await;
+    let (status, _) = operator.health("/healthz").expect("an answer");
+    assert_eq!(status, 200, "it is alive");
     assert!(operator.ended().is_none(), "it waits");
     cluster.install(GatewayApi::V1_6Standard).await;
     operator.ready().await;
     let site = Site::new(&cluster, "early").await;
     site.apply(site.gateway("gw")).await;
     site.serve(&operator, "gw").await;
+}
+
+/// Outside a cluster that nothing was installed into there is no `stunner-system`.
+#[tokio::test]
+async fn the_operators_namespace_is_made_where_it_is_missing() {
+    let test = "the_operators_namespace_is_made_where_it_is_missing";
+    let cluster = need!(test, Cluster::shared(GatewayApi::V1_6Standard));
+    let site = Site::new(cluster, "homeless").await;
+    site.apply(site.gateway("gw")).await;
+    let options = site
+        .options()
+        .arg("--leader-elect")
+        .env("POD_NAMESPACE", "operators-home");
+    let operator = Operator::start(cluster, options).await;
+    site.serve(&operator, "gw").await;
+    let home = site
+        .objects
+        .find(kinds::NAMESPACE, "", "operators-home")
+        .await;
+    assert!(home.is_some());
+    let lease = site
+        .objects
+        .find(kinds::LEASE, "operators-home", "92062b70.l7mp.io");
+    assert!(lease.await.is_some(), "the Lease lives there");
+    let last_good = site.objects.list(kinds::SECRET, "operators-home").await;
+    let stored = last_good
+        .iter()
+        .any(|secret| secret["metadata"]["labels"]["stunner.l7mp.io/last-good"] == "true");
+    assert!(stored, "{last_good:?}");
 }

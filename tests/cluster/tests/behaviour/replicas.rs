@@ -5,6 +5,21 @@ use serde_json::json;
 
 use crate::site::{Site, same};
 
+const METRICS: [&str; 12] = [
+    "render_total",
+    "render_time_seconds",
+    "update_total",
+    "update_errors_total",
+    "update_time_seconds",
+    "resource_operations_total",
+    "reconcile_events_total",
+    "generation",
+    "generation_last_acked",
+    "operator_loop_last_active_timestamp_seconds",
+    "renderer_loop_last_active_timestamp_seconds",
+    "updater_loop_last_active_timestamp_seconds",
+];
+
 #[tokio::test]
 async fn standbys_serve_config_discovery_and_one_takes_over() {
     let test = "standbys_serve_config_discovery_and_one_takes_over";
@@ -50,11 +65,14 @@ async fn the_probes_and_the_metrics_answer() {
     }
     eventually("the metrics", async || {
         let metrics = operator.metrics().map_err(|error| error.to_string())?;
-        let wanted = "stunner_gateway_operator_";
-        if metrics.contains(wanted) {
-            Ok(())
-        } else {
-            Err(metrics)
+        // Dashboards of the Go operator go by these names.
+        let missing = METRICS.iter().find(|name| {
+            let family = format!("# TYPE stunner_gateway_operator_{name} ");
+            !metrics.contains(&family)
+        });
+        match missing {
+            None => Ok(()),
+            Some(name) => Err(format!("no {name} in\n{metrics}")),
         }
     })
     .await;

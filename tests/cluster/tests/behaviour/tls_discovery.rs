@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::json;
 
-use crate::site::{Site, same};
+use crate::site::{Site, same, uid};
 
 /// Status and body of one request with a token.
 fn get(port: u16, ca: &str, path: &str, token: Option<&str>) -> Result<(u16, String), String> {
@@ -156,4 +156,25 @@ async fn check(operator: &Operator, ca: &str, [own, foreign, for_api]: [&str; 3]
         let (status, body) = get(port, ca, path, token).expect("an answer");
         assert!([401, 403].contains(&status), "{what}: {status} {body}");
     }
+}
+
+/// A replica that starts without it would make another authority, which no running dataplane trusts.
+#[tokio::test]
+async fn the_authority_outlives_its_secret() {
+    let test = "the_authority_outlives_its_secret";
+    let cluster = need!(test, Cluster::start(GatewayApi::V1_6Standard).await);
+    let site = Site::new(&cluster, "authority").await;
+    let _operator = site.operator(&cluster).await;
+    let name = "stunner-config-discovery-tls";
+    let find = || site.objects.find(kinds::SECRET, "stunner-system", name);
+    let before = find().await.expect("the Secret");
+    site.objects
+        .delete(kinds::SECRET, "stunner-system", name)
+        .await;
+    let after = eventually("the Secret is back", async || {
+        find().await.ok_or("there is none".to_owned())
+    })
+    .await;
+    assert_ne!(uid(&before), uid(&after));
+    assert_eq!(before["data"], after["data"]);
 }
