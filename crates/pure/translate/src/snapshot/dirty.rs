@@ -5,7 +5,6 @@
 //! that costs one small status, whatever the number of Gateways, and the snapshot need not know the mode.
 
 use stunner_api::NamespacedName;
-use stunner_api::names::cds;
 
 use super::index::{config_map_of, config_of_class, service_of_slice};
 use super::read::parent_gateway;
@@ -103,9 +102,8 @@ impl Snapshot {
             ObjectKind::Node => {}
             ObjectKind::Deployment | ObjectKind::DaemonSet => self.touch_gateway(name, dirty),
             ObjectKind::ConfigMap => {
-                if let Some(gateway) = name.name.strip_suffix(cds::CONFIG_MAP_SUFFIX) {
-                    let gateway = NamespacedName::new(&name.namespace, gateway);
-                    self.touch_gateway(&gateway, dirty);
+                for gateway in self.index.gateways_by_authority.of(name) {
+                    self.touch_gateway(gateway, dirty);
                 }
                 for config in self.index.configs_by_config_map.of(name) {
                     self.touch_config(config, dirty);

@@ -13,6 +13,7 @@ use crate::address::node_address;
 use crate::backend::{BackendTarget, target};
 use crate::key::{Object, RouteId, RouteKind};
 use crate::last_good::LastGood;
+use crate::metadata::derived_name;
 use crate::secret;
 
 /// From a thing to the objects that name it, whether or not the thing exists.
@@ -58,6 +59,8 @@ impl<K: Ord, V: Ord> Referrers<K, V> {
 pub(super) struct Index {
     pub(super) gateways_by_class: Referrers<String, NamespacedName>,
     pub(super) gateways_by_secret: Referrers<NamespacedName, NamespacedName>,
+    /// By the ConfigMap with the authority of config discovery, whose name is cut short with that of the Gateway.
+    pub(super) gateways_by_authority: Referrers<NamespacedName, NamespacedName>,
     pub(super) classes_by_config: Referrers<NamespacedName, String>,
     pub(super) configs_by_dataplane: Referrers<String, NamespacedName>,
     pub(super) configs_by_secret: Referrers<NamespacedName, NamespacedName>,
@@ -188,6 +191,10 @@ impl Index {
             name.clone(),
             present,
         );
+        let authority = derived_name(&name.name, names::cds::CONFIG_MAP_SUFFIX);
+        let authority = NamespacedName::new(&name.namespace, authority);
+        self.gateways_by_authority
+            .set(authority, name.clone(), present);
         for secret in certificate_secrets(name, gateway) {
             if secret.namespace != name.namespace {
                 self.gateways_by_foreign_namespace.set(

@@ -472,3 +472,16 @@ fn removing_everything_leaves_nothing_behind() {
 fn units_are_all_there_is_to_translate() {
     assert_eq!(names(&snapshot(WORLD).units()), ROUTE);
 }
+
+#[test]
+fn the_authority_of_a_gateway_with_a_long_name_touches_it_too() {
+    let long = "g".repeat(253);
+    let mut snapshot = world_with(&format!(
+        "{{kind: Gateway, metadata: {{namespace: stunner, name: {long}}}, spec: {{gatewayClassName: stunner}}}}"
+    ));
+    let name = crate::metadata::derived_name(&long, "-config-discovery");
+    let config_map = format!("{{kind: ConfigMap, metadata: {{namespace: stunner, name: {name}}}}}");
+    let touched = snapshot.apply(object(&config_map));
+    let gateway = Unit::Gateway(NamespacedName::new("stunner", long));
+    assert!(touched.contains(&gateway), "{touched:?}");
+}
