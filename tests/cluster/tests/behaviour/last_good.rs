@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cluster_tests::{Cluster, GatewayApi, Operator, kinds, need, stays};
+use cluster_tests::{Cluster, GatewayApi, Operator, eventually_within, kinds, need, stays};
 use serde_json::{Value, json};
 
 use crate::site::{Site, message, same, uid};
@@ -240,4 +240,31 @@ async fn a_legacy_config_map_survives_the_loss_of_its_gateway_config() {
         same(&now.unwrap_or_default()["data"], live["data"].clone())
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_is_stored_for_bad_times_is_stored_again_when_somebody_deletes_it() {
+    let test = "what_is_stored_for_bad_times_is_stored_again_when_somebody_deletes_it";
+    let cluster = need!(test, Cluster::start(GatewayApi::V1_6Standard).await);
+    let site = Site::new(&cluster, "stored-again").await;
+    site.apply(site.gateway("gw")).await;
+    let operator = site.operator(&cluster).await;
+    site.serve(&operator, "gw").await;
+    let stored = async || {
+        let secrets = site.objects.list(kinds::SECRET, "stunner-system").await;
+        let is_it =
+            |secret: &&Value| secret["metadata"]["labels"]["stunner.l7mp.io/last-good"] == "true";
+        secrets.iter().find(is_it).cloned()
+    };
+    let before = stored().await.expect("last good inputs");
+    let name = before["metadata"]["name"].as_str().unwrap_or_default();
+    site.objects
+        .delete(kinds::SECRET, "stunner-system", name)
+        .await;
+    let patience = Duration::from_secs(60);
+    let after = eventually_within(patience, "last good inputs", async || {
+        stored().await.ok_or("there are none".to_owned())
+    })
+    .await;
+    assert_eq!(before["data"], after["data"]);
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kube::Client;
 use stunner_api::NamespacedName;
-use stunner_api::names::cds;
+use stunner_api::names::{cds, port};
 use stunner_cds::server::{Access, BoundServer, ConfigStore, RunningServer, Server, ServerOptions};
 use stunner_http::{AddressError, BindAddress, CertificateError, LiveCertificate};
 use tokio::task::JoinSet;
@@ -22,6 +22,8 @@ const FEATURES: [&str; 4] = [
     "STUNServer",
     "UserQuota",
 ];
+
+const TLS_FLAG: &str = "config-discovery-tls-address";
 
 /// Why config discovery cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +48,11 @@ pub enum CdsError {
 }
 
 impl CdsError {
+    fn is_about_used_tls_port(&self) -> bool {
+        matches!(self, Self::Listen { flag, source, .. }
+            if *flag == TLS_FLAG && source.kind() == io::ErrorKind::AddrInUse)
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -64,6 +71,8 @@ impl CdsError {
 pub struct BoundServers {
     plain: Option<BoundServer>,
     tls: Option<BoundServer>,
+    /// Another operator on this machine serves TLS there.
+    tls_elsewhere: Option<u16>,
 }
 
 /// What the TLS port needs.
@@ -132,21 +141,45 @@ impl BoundServers {
     pub fn bind(plain: Option<&str>, tls: Option<&str>) -> Result<Self, CdsError> {
         Ok(BoundServers {
             plain: bind("config-discovery-address", plain)?,
-            tls: bind("config-discovery-tls-address", tls)?,
+            tls: bind(TLS_FLAG, tls)?,
+            tls_elsewhere: None,
         })
     }
 
+    /// The same with the usual TLS port. Whoever runs two operators on one machine, and chose ports for all that the Go
+    /// system knows of, need not know of this one: it is left to the other. What dataplanes are told stays the same,
+    /// and both have the same authority.
+    pub fn bind_with_usual_tls(plain: Option<&str>, tls: &str) -> Result<Self, CdsError> {
+        match Self::bind(plain, Some(tls)) {
+            Err(error @ CdsError::Listen { .. }) if error.is_about_used_tls_port() => {
+                tracing::warn!(
+                    scope = "operator",
+                    "{error}: it is in use; going on without. Give this operator an address of its own, or `off`"
+                );
+                Ok(BoundServers {
+                    tls_elsewhere: Some(port::CDS_TLS),
+                    ..Self::bind(plain, None)?
+                })
+            }
+            bound => bound,
+        }
+    }
+
     pub fn plain_port(&self) -> Option<u16> {
-        port(self.plain.as_ref())
+        port_of(self.plain.as_ref())
     }
 
     pub fn tls_port(&self) -> Option<u16> {
-        port(self.tls.as_ref())
+        port_of(self.tls.as_ref()).or(self.tls_elsewhere)
     }
 
     /// Closes the TLS port.
     pub fn without_tls(self) -> Self {
-        BoundServers { tls: None, ..self }
+        BoundServers {
+            plain: self.plain,
+            tls: None,
+            tls_elsewhere: None,
+        }
     }
 
     pub fn serve(self, store: &ConfigStore, tls: Option<Tls>) -> Result<RunningServers, CdsError> {
@@ -196,7 +229,7 @@ fn bind(flag: &'static str, address: Option<&str>) -> Result<Option<BoundServer>
     Ok(Some(bound))
 }
 
-fn port(bound: Option<&BoundServer>) -> Option<u16> {
+fn port_of(bound: Option<&BoundServer>) -> Option<u16> {
     Some(bound?.local_addr().ok()?.port())
 }
 
@@ -260,6 +293,26 @@ mod tests {
         ] {
             assert!(names.iter().any(|it| it == name), "{name}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_usual_tls_port_is_left_to_whoever_has_it() {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = taken.local_addr().expect("its address").to_string();
+        let plain = Some("127.0.0.1:0");
+        let bound = BoundServers::bind_with_usual_tls(plain, &address).expect("plain alone");
+        assert!(bound.plain_port().is_some() && bound.tls.is_none());
+        assert_eq!(
+            bound.tls_port(),
+            Some(port::CDS_TLS),
+            "what dataplanes are told"
+        );
+        assert!(
+            BoundServers::bind(plain, Some(&address)).is_err(),
+            "asked for"
+        );
+        let plain = BoundServers::bind_with_usual_tls(Some(&address), "127.0.0.1:0");
+        assert!(plain.is_err(), "the plain port is never left to others");
     }
 
     #[test]

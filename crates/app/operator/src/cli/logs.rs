@@ -53,7 +53,7 @@ fn level(text: &str) -> Result<String, Wrong> {
     if text.contains(':') {
         let (_, problems) = LogSpec::parse(text);
         return match problems.first() {
-            None => Ok(text.to_owned()),
+            None => Ok(with_libraries(text)),
             Some(problem) => Err(Wrong {
                 why: problem.to_string(),
                 hint: "give scope:LEVEL items such as `all:INFO,watch:DEBUG`",
@@ -81,7 +81,39 @@ fn level(text: &str) -> Result<String, Wrong> {
     Ok(with_libraries(&format!("all:{level}")))
 }
 
-/// The client library warns of every failed request; the watches say the same in their own words, once.
+/// The client library warns of every failed request; the watches say the same in their own words, once. It also logs
+/// answers that it cannot read, and those may hold Secrets: whoever wants that has to name it.
 fn with_libraries(spec: &str) -> String {
-    format!("{spec},kube_runtime:DISABLE,kube_client:DISABLE")
+    let mut spec = spec.to_owned();
+    for library in ["kube_runtime", "kube_client"] {
+        if !spec.contains(library) {
+            spec.push_str(&format!(",{library}:DISABLE"));
+        }
+    }
+    spec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_client_library_is_quiet_unless_it_is_named() {
+        for (said, spec) in [
+            (
+                "debug",
+                "all:DEBUG,kube_runtime:DISABLE,kube_client:DISABLE",
+            ),
+            (
+                "all:TRACE",
+                "all:TRACE,kube_runtime:DISABLE,kube_client:DISABLE",
+            ),
+            (
+                "all:INFO,kube_client:DEBUG",
+                "all:INFO,kube_client:DEBUG,kube_runtime:DISABLE",
+            ),
+        ] {
+            assert_eq!(level(said).map_err(|wrong| wrong.why), Ok(spec.to_owned()));
+        }
+    }
 }

@@ -33,6 +33,8 @@ pub struct Options {
     /// Not checked yet: an address that cannot be used is a problem, not wrong usage. `None` means off.
     pub cds_address: Option<String>,
     pub cds_tls_address: Option<String>,
+    /// Nobody asked for that address.
+    pub cds_tls_is_default: bool,
     /// `None` means the default, which depends on the operator's namespace.
     pub cds_readers: Option<BTreeSet<NamespacedName>>,
     /// `None` means off.
@@ -103,6 +105,7 @@ impl Options {
             leader_elect: given.switch(&flags::LEADER_ELECT)?,
             cds_address: unless_off(text(&flags::CONFIG_DISCOVERY_ADDRESS)),
             cds_tls_address: unless_off(text(&flags::CONFIG_DISCOVERY_TLS_ADDRESS)),
+            cds_tls_is_default: given.text(&flags::CONFIG_DISCOVERY_TLS_ADDRESS).is_none(),
             cds_readers: given.value(&flags::CONFIG_DISCOVERY_READERS, readers)?,
             metrics_address: address(given, &flags::METRICS_BIND_ADDRESS, names::port::METRICS)?,
             health_address: address(

@@ -56,10 +56,11 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
     let store = ConfigStore::new();
     count_config_discovery(&metrics, &store);
     // What cannot be listened at is said before anything else is done.
-    let mut bound = BoundServers::bind(
-        options.cds_address.as_deref(),
-        options.cds_tls_address.as_deref(),
-    )?;
+    let plain = options.cds_address.as_deref();
+    let mut bound = match options.cds_tls_address.as_deref() {
+        Some(tls) if options.cds_tls_is_default => BoundServers::bind_with_usual_tls(plain, tls),
+        tls => BoundServers::bind(plain, tls),
+    }?;
     let probes = bind("health-probe-bind-address", options.health_address.as_ref())?;
     let scrapes = bind("metrics-bind-address", options.metrics_address.as_ref())?;
     let _probes = serve(probes, health_router(health.clone()))?;

@@ -3,7 +3,7 @@
 //! They hold credentials and keys of their Gateways, so they live where the operator has a Role of its own and nobody
 //! else has business, and in no place where users of a Gateway's namespace look.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,6 +18,7 @@ use stunner_api::names::{FIELD_MANAGER, annotation, label, last_good as names};
 use stunner_translate::LastGood;
 
 use super::error::{WriteError, bounded};
+use super::live::Live;
 
 /// Why the Secrets could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -70,9 +71,7 @@ impl LastGoodSecrets {
 
     /// All that is stored, by Gateway, by operators of this controller name. What cannot be understood is left out.
     pub async fn load(&self) -> Result<BTreeMap<NamespacedName, Arc<LastGood>>, LastGoodError> {
-        let selector = format!("{}={}", label::LAST_GOOD, label::LAST_GOOD_VALUE);
-        let params = ListParams::default().labels(&selector);
-        let secrets = bounded(self.api().list(&params)).await;
+        let secrets = bounded(self.api().list(&all())).await;
         // What is not known to be stored is stored again.
         self.lock().clear();
         let secrets = secrets.map_err(|why| LastGoodError {
@@ -133,6 +132,27 @@ impl LastGoodSecrets {
         Ok(())
     }
 
+    /// Stores again what somebody deleted. Of a Gateway that is on its way out nothing is brought back.
+    pub(super) async fn put_back(&self, live: &Live) -> Result<(), WriteError> {
+        // What is stored while the list is under way does not count as deleted.
+        let expected: Vec<_> = self.lock().clone().into_iter().collect();
+        let found = bounded(self.api().list_metadata(&all())).await?;
+        let found: HashSet<_> = found
+            .into_iter()
+            .filter_map(|secret| secret.metadata.name)
+            .collect();
+        for (gateway, last_good) in expected {
+            let uid = live.gateway_uid(&gateway);
+            let is_current = self.stored(&gateway).as_ref() == Some(&last_good)
+                && uid.is_some_and(|uid| uid == last_good.gateway_uid);
+            if is_current && !found.contains(&secret_name(&gateway)) {
+                tracing::warn!(scope = "writer", %gateway, "the last good inputs of a Gateway were deleted; storing them again");
+                self.store(&gateway, &last_good).await?;
+            }
+        }
+        Ok(())
+    }
+
     fn warn(&self, error: &WriteError) {
         if error.is_refusal() && !self.has_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(scope = "writer", namespace = self.namespace,
@@ -151,6 +171,11 @@ impl LastGoodSecrets {
     fn lock(&self) -> MutexGuard<'_, HashMap<NamespacedName, Arc<LastGood>>> {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn all() -> ListParams {
+    let selector = format!("{}={}", label::LAST_GOOD, label::LAST_GOOD_VALUE);
+    ListParams::default().labels(&selector)
 }
 
 /// Names of Gateways may be as long as names of Secrets, so a hash stands for them.

@@ -11,7 +11,7 @@ use stunner_api::NamespacedName;
 use stunner_telemetry::metrics::{Operator as Metrics, mark_active};
 use stunner_translate::{Plan, Unit, WorkloadKind, WriteFailure};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{Id, JoinHandle, JoinSet};
+use tokio::task::{Id, JoinSet};
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::events::Events;
@@ -25,6 +25,9 @@ use super::unit::{Context, write};
 const JOBS: usize = 12;
 /// How often an idle writer says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// How often to look whether what was stored is still there.
+const LOOK_AFTER: Duration = Duration::from_secs(30);
 
 /// What the writer needs.
 #[derive(Clone)]
@@ -70,7 +73,8 @@ pub struct Feedback {
 #[derive(Debug)]
 pub struct Writer {
     commands: mpsc::UnboundedSender<Command>,
-    task: JoinHandle<()>,
+    /// They end with it, and so do the jobs that they own.
+    _tasks: JoinSet<()>,
 }
 
 enum Command {
@@ -82,8 +86,13 @@ impl Writer {
     /// Must be called within a Tokio runtime.
     pub fn start(setup: Setup) -> Self {
         let (commands, inbox) = mpsc::unbounded_channel();
-        let task = tokio::spawn(Dispatcher::new(setup).run(inbox));
-        Writer { commands, task }
+        let mut tasks = JoinSet::new();
+        tasks.spawn(look_after(setup.clone()));
+        tasks.spawn(Dispatcher::new(setup).run(inbox));
+        Writer {
+            commands,
+            _tasks: tasks,
+        }
     }
 
     /// Newer plans for a unit replace older ones that are not written yet.
@@ -103,10 +112,13 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
-    fn drop(&mut self) {
-        // The task owns the jobs: they end with it.
-        self.task.abort();
+/// What was stored for a time without its source must be there when that time comes.
+async fn look_after(setup: Setup) {
+    loop {
+        tokio::time::sleep(LOOK_AFTER).await;
+        if let Err(error) = setup.last_good.put_back(&setup.live).await {
+            tracing::debug!(scope = "writer", %error, "cannot look after last good inputs");
+        }
     }
 }
 
