@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use cluster_tests::{
-    Cluster, GatewayApi, Mark, Objects, Operator, OperatorOptions, eventually, kinds,
+    Cluster, GatewayApi, Mark, Objects, Operator, OperatorOptions, Write, eventually, kinds,
 };
 use interop_tests::process::Process;
 use interop_tests::skip::Missing;
@@ -129,6 +129,11 @@ impl Life {
         }
         self.operator.ready().await;
         killed
+    }
+
+    /// All writes since the beginning.
+    pub fn writes(&self) -> Vec<Write> {
+        self.cluster.writes_since(self.beginning)
     }
 
     pub async fn end_state(&self) -> Result<EndState, String> {

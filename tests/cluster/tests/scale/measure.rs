@@ -1,6 +1,7 @@
 //! How long an EndpointSlice change takes to reach a dataplane, and what it costs the operator.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cluster_tests::{Cluster, Objects, Operator};
@@ -37,6 +38,13 @@ impl Measured {
     }
 }
 
+/// One that no endpoint of this process has had: writing what is there already would change nothing.
+fn fresh_address() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("10.251.{}.{}", number / 200, 1 + number % 200)
+}
+
 fn quantile(sorted: &[Duration], percent: usize) -> Duration {
     let place = (sorted.len() * percent).div_ceil(100).max(1) - 1;
     sorted[place.min(sorted.len() - 1)]
@@ -59,7 +67,7 @@ pub async fn measure(
     for change in 0..changes {
         // A walk that comes to every Gateway and backend in no obvious order.
         let (gateway, route) = (change * 7919 % gateways, change * 31 % ROUTES);
-        let address = format!("10.251.{}.{}", change / 200, 1 + change % 200);
+        let address = fresh_address();
         let start = Instant::now();
         world::move_endpoints(objects, gateway, route, &address).await;
         let answer = Instant::now();
