@@ -16,8 +16,11 @@ use super::trim::trim;
 use super::wanted::{Wanted, WatchKey};
 use crate::cluster::Refusal;
 
-/// Within this time the server ends a watch, and a dead connection is noticed a little later.
-const WATCH_SECONDS: u32 = 240;
+/// Within this time the server ends a watch, and the connection to one that vanished without a word is noticed a little
+/// later. It goes on from where it was.
+const WATCH_SECONDS: u32 = 60;
+/// Those of single objects are many, and little happens there.
+const OBJECT_WATCH_SECONDS: u32 = 240;
 const FIRST_RETRY: Duration = Duration::from_millis(200);
 /// A missing kind or right may appear at any time, and somebody is likely to be waiting for it.
 const SLOWEST_RETRY: Duration = Duration::from_secs(5);
@@ -101,7 +104,11 @@ impl Task {
     }
 
     fn config(&self) -> watcher::Config {
-        let mut config = watcher::Config::default().timeout(WATCH_SECONDS);
+        let seconds = match self.key.name {
+            Some(_) => OBJECT_WATCH_SECONDS,
+            None => WATCH_SECONDS,
+        };
+        let mut config = watcher::Config::default().timeout(seconds);
         if let Some(labels) = &self.wanted.labels {
             config = config.labels(labels);
         }
