@@ -117,7 +117,7 @@ async fn a_name_that_is_taken_is_reported_and_left_alone() {
     assert_eq!(
         feedback[0].failure,
         Some(WriteFailure {
-            message: "there is a Service write-taken/gw that is not ours; delete it, or rename the Gateway".to_owned(),
+            message: "there is a Service write-taken/gw that is not ours; delete it, or choose another name".to_owned(),
             external_ips_refused: false,
         })
     );
