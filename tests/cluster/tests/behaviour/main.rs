@@ -2,6 +2,7 @@
 //! tells what is wrong, and keeps to what is its own.
 
 mod authority;
+mod churn;
 mod command_line;
 mod discovery;
 mod edits;
