@@ -268,3 +268,52 @@ async fn what_is_stored_for_bad_times_is_stored_again_when_somebody_deletes_it()
     .await;
     assert_eq!(before["data"], after["data"]);
 }
+
+/// Everything that can be missing is missing, and the operator that knew it is gone.
+#[tokio::test]
+async fn operators_that_never_saw_the_sources_serve_what_was_good() {
+    let test = "operators_that_never_saw_the_sources_serve_what_was_good";
+    let cluster = need!(test, Cluster::start(GatewayApi::V1_6Standard).await);
+    let site = Site::new(&cluster, "never-saw").await;
+    site.apply(site.gateway("gw")).await;
+    site.route("route", "gw").await;
+    let options = site.options().arg("--leader-elect");
+    let mut first = Operator::start(&cluster, options.clone()).await;
+    site.serve(&first, "gw").await;
+    let before = site
+        .discovered(&first, "gw", |config| {
+            same(&config["clusters"][0]["name"], "never-saw/route")
+        })
+        .await;
+    cluster.operator_is_calm(Duration::from_millis(500)).await;
+    let service = site.object(kinds::SERVICE, "gw", |_| Ok(())).await;
+    assert!(first.stop().success());
+    let name = site.name.as_str();
+    for (kind, namespace) in [
+        (kinds::GATEWAY_CLASS, ""),
+        (kinds::GATEWAY_CONFIG, name),
+        (kinds::DATAPLANE, ""),
+    ] {
+        site.objects.delete(kind, namespace, name).await;
+    }
+
+    first.restart().await;
+    let standby = Operator::start(&cluster, options).await;
+    for operator in [&first, &standby] {
+        site.discovered(operator, "gw", |config| same(config, before.clone()))
+            .await;
+    }
+    site.conditions(kinds::GATEWAY, "gw", &[("Programmed", "True")])
+        .await;
+    cluster.operator_is_calm(Duration::from_millis(500)).await;
+    let now = site.object(kinds::SERVICE, "gw", |_| Ok(())).await;
+    let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+    assert_eq!(version(&now), version(&service), "the Service is untouched");
+    for object in [site.class(), site.config(), site.dataplane()] {
+        site.apply(object).await;
+    }
+    let healed = [("Accepted", "True"), ("Programmed", "True")];
+    site.conditions(kinds::GATEWAY, "gw", &healed).await;
+    site.discovered(&first, "gw", |config| same(config, before.clone()))
+        .await;
+}
