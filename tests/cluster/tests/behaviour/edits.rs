@@ -157,6 +157,19 @@ async fn what_others_change_on_our_fields_is_put_back() {
         same(&pod["terminationGracePeriodSeconds"], 30)
     })
     .await;
+    let unlabelled = json!({ "metadata": { "labels": { "stunner.l7mp.io/owned-by": null } } });
+    for kind in [kinds::SERVICE, kinds::DEPLOYMENT] {
+        site.objects
+            .merge(kind, &site.name, "gw", unlabelled.clone())
+            .await;
+        site.object(kind, "gw", |live| {
+            same(
+                &live["metadata"]["labels"]["stunner.l7mp.io/owned-by"],
+                "stunner",
+            )
+        })
+        .await;
+    }
     // What is deleted is made again.
     for kind in [kinds::SERVICE, kinds::DEPLOYMENT] {
         let old = site.object(kind, "gw", |_| Ok(())).await;

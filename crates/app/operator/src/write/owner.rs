@@ -3,7 +3,9 @@
 //! The label alone is not enough, anybody can set it; nor is the name, anybody can take it.
 
 use serde_json::Value;
-use stunner_api::names::{self, label};
+use stunner_api::names::{self, FIELD_MANAGER, label};
+
+use super::managed_fields::applied;
 
 /// Whom an object is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,16 +16,24 @@ pub(super) enum Owner<'a> {
     Class,
 }
 
-/// Carries our label and, if it is made for a Gateway, refers to a Gateway of that name as an owner.
+/// Carries our label and, if it is made for a Gateway, refers to a Gateway of that name as an owner. One that we applied
+/// and that refers to its Gateway is ours without the label too: somebody took that off, and gets it put back. One that
+/// refers to none was cut loose (`kubectl delete --cascade=orphan` does so) and is to stay as it is.
 ///
 /// The reference may have the UID of an earlier Gateway of that name, which is gone: there is only one at a time. Such
 /// an object awaits garbage collection, which spares it when the reference is brought up to date, public address and all.
 pub(super) fn is_ours(live: &Value, owner: Owner<'_>) -> bool {
-    is_labelled(live)
-        && match owner {
-            Owner::Class => true,
-            Owner::Gateway(name) => refers_to_gateway(live, name),
+    let label = live
+        .pointer("/metadata/labels")
+        .and_then(|labels| labels.get(label::OWNED_BY));
+    let is_labelled = label.is_some_and(|value| value == label::OWNED_BY_VALUE);
+    match owner {
+        Owner::Class => is_labelled,
+        Owner::Gateway(name) => {
+            let is_applied = label.is_none() && applied(live, FIELD_MANAGER).is_some();
+            (is_labelled || is_applied) && refers_to_gateway(live, name)
         }
+    }
 }
 
 /// The owner references without those that let an object vanish together with a GatewayConfig, if there are any.
@@ -39,13 +49,6 @@ pub(super) fn without_gateway_config(live: &Value) -> Option<Vec<Value>> {
         .cloned()
         .collect();
     (rest.len() < all.len()).then_some(rest)
-}
-
-fn is_labelled(live: &Value) -> bool {
-    let labels = live.pointer("/metadata/labels");
-    labels
-        .and_then(|labels| labels.get(label::OWNED_BY))
-        .is_some_and(|value| value == label::OWNED_BY_VALUE)
 }
 
 fn refers_to_gateway(live: &Value, name: &str) -> bool {
@@ -112,6 +115,22 @@ mod tests {
             ),
             owner
         ));
+    }
+
+    #[test]
+    fn an_object_that_lost_its_label_is_known_by_who_applied_it() {
+        let owner = Owner::Gateway("gw");
+        let applied = |labels: Value, owners: Value| {
+            let mut live = object(labels, owners);
+            live["metadata"]["managedFields"] = json!([{"manager": "stunner-gateway-operator", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]);
+            live
+        };
+        let gateway = json!([gateway("gw", "1")]);
+        assert!(is_ours(&applied(json!(null), gateway.clone()), owner));
+        assert!(!is_ours(&object(json!(null), gateway.clone()), owner));
+        assert!(!is_ours(&applied(json!(null), json!([])), owner));
+        let other = json!({"stunner.l7mp.io/owned-by": "me"});
+        assert!(!is_ours(&applied(other, gateway), owner));
     }
 
     #[test]
