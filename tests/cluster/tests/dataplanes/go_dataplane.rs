@@ -37,11 +37,11 @@ async fn the_go_dataplane_fed_by_our_operator_relays_over_udp_and_tcp_and_follow
     stage.operator.kill();
     assert!(session.echoes(CHANNEL, b"without an operator"));
     stage.operator.restart().await;
+    tokio::time::sleep(SETTLE).await;
+    assert!(session.echoes(CHANNEL, b"with the next operator"));
     stage.route_to("first").await;
     stage.admitted("127.0.0.1").await;
     for transport in transports {
         stage.session(transport, &first).await;
     }
-    tokio::time::sleep(SETTLE).await;
-    assert!(session.echoes(CHANNEL, b"with the next operator"));
 }
