@@ -1,5 +1,7 @@
 //! The Go `stunnerd` v1.2.1 takes its config from our operator.
 
+use std::time::Duration;
+
 use cluster_tests::need;
 use interop_tests::config::Transport;
 use interop_tests::echo::UdpEcho;
@@ -13,7 +15,15 @@ async fn the_go_dataplane_fed_by_our_operator_relays_over_udp_and_tcp_and_follow
     let original = need!(test, go::go_stunnerd());
     let mut stage = need!(test, Stage::set().await);
     let origin = format!("http://127.0.0.1:{}", stage.operator.cds_port());
-    let _dataplane = stage.dataplane(&original, &origin, &[]);
+    let mut dataplane = stage.dataplane(&original, &origin, &[]);
+    // It panics when it is told to close the health server that it is just opening, which here is at once. The kubelet
+    // would start it again, too.
+    for _ in 0..5 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if dataplane.ended().is_some() {
+            dataplane = stage.dataplane(&original, &origin, &[]);
+        }
+    }
     let first = UdpEcho::start("127.0.0.1:0");
     let second = UdpEcho::start("127.0.0.2:0");
     let transports = [Transport::Udp, Transport::Tcp];
