@@ -1,7 +1,6 @@
 //! The life of the process: start, follow the configuration, drain, stop.
 
 mod process;
-mod signals;
 mod start;
 
 use std::io;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use stunner_cds::{Notice, Provenance, Update};
 use stunner_config::Config;
 use stunner_net::host;
+use stunner_process::Signals;
 use stunner_telemetry::logging::LogHandle;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::signals::Signals;
 use super::start::{assemble, first_config};
 use super::{RunError, VERSION};
 use crate::cli::Options;

@@ -8,13 +8,13 @@ use stunner_config::admission::RelayPorts;
 use stunner_config::uri::{default_config, parse_turn_uri};
 use stunner_config::{Config, PortRange};
 use stunner_net::host;
+use stunner_process::Signals;
 use stunner_telemetry::logging::LogHandle;
 use stunner_telemetry::metrics::Stunnerd;
 use stunner_turn::server as turn;
 use tokio::sync::mpsc;
 
 use super::process::{Process, Source};
-use super::signals::Signals;
 use super::{RunError, VERSION, origin_options};
 use crate::certificate::self_signed;
 use crate::cli::Options;

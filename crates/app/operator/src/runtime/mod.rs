@@ -3,7 +3,6 @@
 mod end;
 mod open_files;
 mod process;
-mod signals;
 mod start;
 
 use std::io;

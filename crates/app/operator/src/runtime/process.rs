@@ -9,10 +9,10 @@ use axum::http::header;
 use axum::routing::get;
 use stunner_cds::server::ConfigStore;
 use stunner_http::{BindAddress, Bound, HttpServer};
+use stunner_process::Signals;
 use stunner_telemetry::metrics::{CONTENT_TYPE, Operator as Metrics, operator_names};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::signals::Signals;
 use super::{RunError, VERSION, end, open_files, start};
 use crate::cds::{BoundServers, CdsError, RunningServers};
 use crate::cli::Options;

@@ -1,4 +1,8 @@
-//! SIGTERM and SIGINT, counted.
+//! What every program of ours shares as a process: how it is told to stop.
+//!
+//! What a signal means (drain, give up the lease, stop at once) is each program's own matter; here it is counted.
+
+#![forbid(unsafe_code)]
 
 use std::io;
 
@@ -8,12 +12,12 @@ use tokio::sync::watch;
 /// How often the process was asked to stop, by either signal. Counting is a task of its own, so that whatever the
 /// process waits for, it can be told to stop waiting.
 #[derive(Debug, Clone)]
-pub(super) struct Signals {
+pub struct Signals {
     count: watch::Receiver<u32>,
 }
 
 impl Signals {
-    pub(super) fn listen() -> io::Result<Self> {
+    pub fn listen() -> io::Result<Self> {
         let mut term = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let (sender, count) = watch::channel(0);
@@ -31,7 +35,7 @@ impl Signals {
     }
 
     /// Returns once so many signals have come.
-    pub(super) async fn at_least(&self, wanted: u32) {
+    pub async fn at_least(&self, wanted: u32) {
         let mut count = self.count.clone();
         let came = count.wait_for(|count| *count >= wanted).await.is_ok();
         if !came {
