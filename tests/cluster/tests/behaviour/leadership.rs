@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use cluster_tests::{Cluster, GatewayApi, Operator, User, eventually_within, kinds, need, stays};
+use cluster_tests::{
+    Cluster, GatewayApi, Operator, User, eventually, eventually_within, kinds, need, stays,
+};
 use serde_json::{Value, json};
 
 use crate::site::{Site, same, uid};
@@ -61,8 +63,16 @@ async fn a_leader_that_is_killed_is_replaced_and_nothing_flaps() {
         "/api/v1/configs/killed/gw",
         "/api/v1/license",
     ] {
-        let (one, other) = (first.cds().get(path), second.cds().get(path));
-        assert_eq!(one.expect("an answer"), other.expect("an answer"), "{path}");
+        // Each hears of a change in its own time.
+        eventually(path, async || {
+            let one = first.cds().get(path).map_err(|error| error.to_string())?;
+            let other = second.cds().get(path).map_err(|error| error.to_string())?;
+            match one == other {
+                true => Ok(()),
+                false => Err(format!("{one:?} of the leader, {other:?} of the standby")),
+            }
+        })
+        .await;
     }
     let watch = second.cds().watch_gateway(&site.name, "gw").await;
     let before = site
