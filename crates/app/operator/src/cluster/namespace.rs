@@ -6,7 +6,7 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use stunner_api::names::{FIELD_MANAGER, install};
 
-use super::{Refusal, patiently};
+use super::Refusal;
 
 const MOUNTED: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
@@ -26,11 +26,8 @@ pub fn operator_namespace(pod_namespace: Option<&str>) -> String {
 /// was installed into. Where that is not permitted, the parts that need it say what they do without.
 pub async fn make_namespace(client: &Client, namespace: &str) {
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let found = patiently("look for the operator's namespace", || async {
-        let found = namespaces.get_metadata_opt(namespace).await;
-        found.map_err(|error| Refusal::of(&error))
-    });
-    if !matches!(found.await, Ok(None)) {
+    // Asked once: who may not even look, as in namespaced mode, lives in a namespace that is there.
+    if !matches!(namespaces.get_metadata_opt(namespace).await, Ok(None)) {
         return;
     }
     let object = Namespace {

@@ -147,7 +147,7 @@ pub(super) fn default_dataplane() -> Document {
     Document::of(v1::Dataplane {
         metadata: metadata(names::DEFAULT_DATAPLANE, None),
         spec: v1::DataplaneSpec {
-            image: Some(names::DATAPLANE_IMAGE.to_owned()),
+            image: Some(names::INSTALLED_DATAPLANE_IMAGE.to_owned()),
             command: owned(names::DATAPLANE_COMMAND),
             args: owned(names::DATAPLANE_ARGS),
             resources: Some(k8s_openapi::api::core::v1::ResourceRequirements {

@@ -43,8 +43,11 @@ pub const EVENT_REPORTER: &str = CONTROLLER_NAME;
 /// Dataplane that a GatewayConfig means when it names none.
 pub const DEFAULT_DATAPLANE: &str = "default";
 /// Image of a Dataplane that names none. Not the repository of the Go image: a Dataplane that names that one must be
-/// given the plain discovery port, for the Go dataplane speaks no TLS to it.
-pub const DATAPLANE_IMAGE: &str = concat!("stunner/stunnerd:", env!("CARGO_PKG_VERSION"));
+/// given the plain discovery port, for the Go dataplane speaks no TLS to it. Without a version: upgrading the operator
+/// must not change a pod template.
+pub const DATAPLANE_IMAGE: &str = "stunner/stunnerd:latest";
+/// Image of the `default` Dataplane in the install manifests, which the user applies.
+pub const INSTALLED_DATAPLANE_IMAGE: &str = concat!("stunner/stunnerd:", env!("CARGO_PKG_VERSION"));
 /// Image of the operator in the install manifests.
 pub const OPERATOR_IMAGE: &str = concat!(
     "stunner/stunner-gateway-operator:",

@@ -54,4 +54,10 @@ mod tests {
             "localhost:5000/stunnerd:dev"
         ));
     }
+
+    #[test]
+    fn the_built_in_image_is_the_same_for_every_version_of_the_operator() {
+        let image = crate::Settings::default().dataplane_image;
+        assert!(!image.contains(env!("CARGO_PKG_VERSION")), "{image}");
+    }
 }
