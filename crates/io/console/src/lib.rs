@@ -1,0 +1,3 @@
+//! The web console: one page, and the API behind it.
+
+#![forbid(unsafe_code)]

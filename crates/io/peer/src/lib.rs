@@ -1,0 +1,3 @@
+//! A WebRTC peer that echoes what it gets on data channels.
+
+#![forbid(unsafe_code)]

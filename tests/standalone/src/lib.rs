@@ -1,0 +1,3 @@
+//! What the suites of `stunner` share.
+
+#![forbid(unsafe_code)]
