@@ -2,7 +2,7 @@
 //!
 //! **What it is.** Everything between a listening socket and an [`axum::Router`], the same for every server of the
 //! project: addresses, TLS with a certificate that can be exchanged while connections go on, bounds on what slow and
-//! silent clients can hold, and an orderly end.
+//! silent clients can hold, an orderly end, and which requests come from a stranger's web page ([`HostNames`]).
 //!
 //! **What it is not.** It has no routes, knows no passwords and speaks HTTP/1.1 only, which is all its clients need
 //! (WebSocket upgrades among them).
@@ -15,11 +15,13 @@
 mod address;
 mod certificate;
 mod connection;
+mod guard;
 mod listen;
 mod patience;
 mod serve;
 
 pub use address::{AddressError, BindAddress};
 pub use certificate::{CertificateError, LiveCertificate};
+pub use guard::{HostNames, Stranger};
 pub use listen::{Bound, HttpServer};
 pub use serve::{Limits, Running, Serving};

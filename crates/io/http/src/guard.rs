@@ -1,0 +1,216 @@
+//! Which requests are a stranger's.
+//!
+//! A server on loopback knows no passwords, so the one stranger that can reach it is a web page in a browser on the
+//! same machine. A page that rebinds its own name to 127.0.0.1 still sends that name as `Host`; a page that posts
+//! across sites says so in `Origin` and `Sec-Fetch-Site`.
+
+use std::net::IpAddr;
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method, Uri, header};
+
+use crate::BindAddress;
+
+/// The names a server answers to. Loopback is always among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostNames {
+    /// Lower case, without a trailing dot.
+    name: Option<String>,
+    address: Option<IpAddr>,
+    /// A rebound name is never a literal address, so a server on all addresses may answer to any of them.
+    any_address: bool,
+}
+
+/// Why a request is a stranger's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stranger {
+    /// It names no host at all.
+    NoHost,
+    /// It asks for a host that this server is not: a rebound name, or one that the server was not told of.
+    OtherHost,
+    /// It would change something and comes from a page of another site.
+    OtherSite,
+}
+
+impl HostNames {
+    /// `localhost`, what is below it, and the loopback addresses.
+    pub fn loopback() -> Self {
+        HostNames::default()
+    }
+
+    /// Loopback, and what the address to listen at names.
+    pub fn of(address: &BindAddress) -> Self {
+        match address {
+            BindAddress::Any { .. } => HostNames {
+                any_address: true,
+                ..HostNames::default()
+            },
+            BindAddress::Socket(socket) => HostNames {
+                any_address: socket.ip().is_unspecified(),
+                address: Some(socket.ip().to_canonical()),
+                ..HostNames::default()
+            },
+            BindAddress::Name { host, .. } => HostNames {
+                name: Some(plain(host)),
+                ..HostNames::default()
+            },
+        }
+    }
+
+    /// Lets a request pass, or says what is strange about it.
+    pub fn examine(&self, request: &Request) -> Result<(), Stranger> {
+        let host = host_of(request).ok_or(Stranger::NoHost)?;
+        if !self.admits(host) {
+            return Err(Stranger::OtherHost);
+        }
+        let harmless = matches!(*request.method(), Method::GET | Method::HEAD);
+        if !harmless && is_cross_site(request.headers(), host) {
+            return Err(Stranger::OtherSite);
+        }
+        Ok(())
+    }
+
+    fn admits(&self, authority: &str) -> bool {
+        let name = match authority.strip_prefix('[') {
+            Some(v6) => v6.split(']').next().unwrap_or_default(),
+            None => authority.split(':').next().unwrap_or_default(),
+        };
+        match name.parse::<IpAddr>() {
+            Ok(ip) => {
+                let ip = ip.to_canonical();
+                ip.is_loopback()
+                    || (self.any_address && !ip.is_unspecified())
+                    || (self.address == Some(ip) && !ip.is_unspecified())
+            }
+            // RFC 6761 §6.3 keeps `localhost` and what is below it for loopback.
+            Err(_) => {
+                let name = plain(name);
+                name == "localhost"
+                    || name.ends_with(".localhost")
+                    || (!name.is_empty() && self.name.as_ref() == Some(&name))
+            }
+        }
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// The authority that the client asked for: in the request line, else in the header (RFC 9112 §3.2.2).
+fn host_of(request: &Request) -> Option<&str> {
+    match request.uri().authority() {
+        Some(authority) => Some(authority.as_str()),
+        None => request.headers().get(header::HOST)?.to_str().ok(),
+    }
+}
+
+fn is_cross_site(headers: &HeaderMap, host: &str) -> bool {
+    let other_origin = headers.get(header::ORIGIN).is_some_and(|origin| {
+        let origin = origin
+            .to_str()
+            .ok()
+            .and_then(|origin| origin.parse::<Uri>().ok());
+        // An opaque origin (`null`) is as foreign as any.
+        !origin.is_some_and(|origin| {
+            origin
+                .authority()
+                .is_some_and(|authority| authority.as_str() == host)
+        })
+    });
+    let other_site = headers
+        .get("sec-fetch-site")
+        .is_some_and(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
+    other_origin || other_site
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    #[test]
+    fn loopback_names_and_addresses_are_known_with_and_without_port() {
+        for host in [
+            "localhost",
+            "LOCALHOST:8087",
+            "a.localhost:1",
+            "127.0.0.1:8087",
+            "127.9.9.9",
+            "[::1]:8087",
+            "[::1]",
+        ] {
+            assert!(HostNames::loopback().admits(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_not_loopback_even_if_they_look_like_it() {
+        for host in [
+            "example.com",
+            "localhost.example.com:8087",
+            "127.0.0.1.example.com",
+            "10.0.0.1:8087",
+            "[fe80::1]",
+            "",
+            "[",
+            "0.0.0.0",
+            "notlocalhost",
+        ] {
+            assert!(!HostNames::loopback().admits(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_server_answers_to_the_name_or_address_it_was_told_to_listen_at() {
+        let named = HostNames::of(&"Console.example.com:8090".parse().unwrap());
+        assert!(named.admits("console.example.com:8090"));
+        assert!(named.admits("localhost:8090"));
+        assert!(!named.admits("example.com"));
+        assert!(!named.admits("192.0.2.1:8090"));
+
+        let addressed = HostNames::of(&"192.0.2.1:8090".parse().unwrap());
+        assert!(addressed.admits("192.0.2.1:8090"));
+        assert!(!addressed.admits("192.0.2.2:8090"));
+        assert!(!addressed.admits("rebound.example.com:8090"));
+    }
+
+    #[test]
+    fn a_server_on_all_addresses_answers_to_every_address_and_to_no_foreign_name() {
+        for address in [":8090", "0.0.0.0:8090", "[::]:8090"] {
+            let all = HostNames::of(&address.parse().unwrap());
+            assert!(all.admits("192.0.2.1:8090"), "{address}");
+            assert!(all.admits("[2001:db8::1]:8090"), "{address}");
+            assert!(!all.admits("rebound.example.com:8090"), "{address}");
+            assert!(!all.admits("0.0.0.0:8090"), "{address}");
+        }
+    }
+
+    #[test]
+    fn what_comes_from_another_page_may_ask_but_not_change() {
+        let request = |method: Method, name: &str, value: &str| {
+            Request::builder()
+                .method(method)
+                .uri("/")
+                .header("host", "localhost:8090")
+                .header(name, value)
+                .body(Body::empty())
+                .unwrap()
+        };
+        let names = HostNames::loopback();
+        for (name, value) in [
+            ("origin", "http://example.com"),
+            ("origin", "http://localhost:9999"),
+            ("origin", "null"),
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-site", "same-site"),
+        ] {
+            let changing = names.examine(&request(Method::POST, name, value));
+            assert_eq!(changing, Err(Stranger::OtherSite), "{name}: {value}");
+            assert_eq!(names.examine(&request(Method::GET, name, value)), Ok(()));
+        }
+        let own = request(Method::DELETE, "origin", "http://localhost:8090");
+        assert_eq!(names.examine(&own), Ok(()));
+    }
+}
