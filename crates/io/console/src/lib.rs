@@ -13,7 +13,6 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod denial;
 mod events;
 mod model;
 mod page;
@@ -21,7 +20,6 @@ mod server;
 mod source;
 
 pub use answer::Refusal;
-pub use denial::sentence;
 pub use model::{
     Denial, IceServer, IceTest, Live, LiveCluster, LiveGateway, LiveListener, Mode, Note, Phase,
     Problem, Session, State, Token, Traffic, Volume,

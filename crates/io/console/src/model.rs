@@ -2,7 +2,7 @@
 //!
 //! The hierarchy of classes, gateways, listeners, routes and backends is the JSON of the operator's own overview and
 //! passes through unread ([`State::overview`]); what moves from second to second is in [`Live`] and names its gateways,
-//! listeners and clusters by the same `namespace/name`. Counters only grow: the page makes rates of two answers.
+//! listeners and clusters by the ids that the overview gives them. Counters only grow: the page makes rates of two answers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -108,8 +108,8 @@ pub struct Live {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveGateway {
-    pub namespace: String,
-    pub name: String,
+    /// `namespace/name`.
+    pub id: String,
     pub phase: Phase,
     pub allocations: u64,
     /// In words, where there is more to say than the phase does: the time left to drain, why it does not run.
@@ -129,20 +129,16 @@ pub enum Phase {
 /// The traffic of a listener, summed over the dataplanes of its gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LiveListener {
-    /// `namespace/name`.
-    pub gateway: String,
-    pub name: String,
-    /// Where clients connect to, if there is such a place: `turn:192.0.2.1:3478?transport=udp`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uri: Option<String>,
+    /// `namespace/gateway/listener`.
+    pub id: String,
     pub traffic: Traffic,
 }
 
 /// The traffic of a cluster, which is what the dataplane makes of a route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LiveCluster {
-    /// `namespace/name` of the route.
-    pub name: String,
+    /// `cluster` of the route in the overview.
+    pub id: String,
     pub traffic: Traffic,
 }
 
@@ -171,7 +167,7 @@ pub struct Denial {
     /// The backend or rule that came nearest, in words: `Service media/media-server`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
-    /// All of it in one sentence; see [`sentence`](crate::sentence).
+    /// All of it in one sentence.
     pub sentence: String,
 }
 
