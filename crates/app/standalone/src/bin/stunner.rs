@@ -1,1 +1,5 @@
-fn main() {}
+//! The `stunner` program.
+
+fn main() -> std::process::ExitCode {
+    stunner_standalone::cli::main()
+}

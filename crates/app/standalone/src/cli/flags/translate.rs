@@ -1,0 +1,19 @@
+//! What can be said to `stunner translate`.
+
+use stunner_flags::Takes::{Switch, Value};
+use stunner_flags::{flag, flags, short};
+
+use super::OTHER;
+
+const RESULT: &str = "Result";
+
+flags! {
+    OUTPUT = short('o', flag(RESULT, "output", Value("yaml|json|table"), "STUNNER_TRANSLATE_OUTPUT", "yaml",
+        "How to write the result; `table` shows Gateways, listeners and routes with their conditions"));
+    DIFF = flag(RESULT, "diff", Value("PATH"), "STUNNER_TRANSLATE_DIFF", "",
+        "Show how the result differs from that of the manifests at PATH, object by object, instead of the result \
+         itself; exit 1 when anything differs");
+    RECURSIVE = short('R', flag(RESULT, "recursive", Switch, "STUNNER_RECURSIVE", "",
+        "Look into the folders below the given ones too"));
+    HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
+}

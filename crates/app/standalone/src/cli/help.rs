@@ -1,0 +1,108 @@
+//! The commands as their help describes them.
+
+use stunner_flags::Program;
+
+use super::flags;
+
+const FOOT: &str = "
+Durations are written as in Go (250ms, 1h30m); a bare number is seconds. Flags that take no value
+also take =true or =false. A flag beats its environment variable.
+Exit codes: 0 fine, 1 problem, 2 wrong usage.
+";
+
+/// What `stunner --help` prints.
+pub(super) const OVERVIEW: &str = "\
+The whole media gateway in one program: TURN gateways from Kubernetes manifests, with or without a cluster
+
+Usage:
+  stunner COMMAND [FLAGS] [ARGUMENTS]
+
+Without a cluster:
+  run PATH...          serve the Gateways of manifests in this process, and follow every edit
+  init DIR             write a commented starter folder with fresh credentials
+  check PATH...        print every problem of manifests, with its place and the fix
+  translate PATH...    print what the operator makes of manifests: configs, workloads, statuses
+
+In a cluster:
+  operator [FLAGS]     the gateway operator (also installed as stunner-gateway-operator)
+  dataplane [FLAGS]    the TURN server that it runs (also installed as stunnerd)
+
+Other:
+  version              print the version
+  help [COMMAND]       print this help, or that of a command
+
+Try it: `stunner init my-gateway && stunner run my-gateway`
+Exit codes: 0 fine, 1 problem, 2 wrong usage.
+";
+
+pub(super) static RUN: Program = Program {
+    name: "stunner run",
+    flags: flags::run::ALL,
+    head: "\
+Serves the Gateways of Kubernetes manifests in this process, and follows every edit
+
+Usage:
+  stunner run [FLAGS] PATH...    PATH is a file, a folder, or `-` for standard input
+  stunner run [FLAGS]            the same as `stunner run .`, if this folder holds manifests
+
+In folders, files ending in .yaml, .yml and .json count, hidden ones do not. A file is read once it
+has been still for 100 ms; a broken edit keeps the last good state.
+",
+    foot: FOOT,
+    single_dash: false,
+};
+
+pub(super) static TRANSLATE: Program = Program {
+    name: "stunner translate",
+    flags: flags::translate::ALL,
+    head: "\
+Prints what the operator makes of Kubernetes manifests: dataplane configs, workloads, statuses
+
+Usage:
+  stunner translate [FLAGS] PATH...    PATH is a file, a folder, or `-` for standard input
+
+The configs hold credentials, as dataplanes get them. Notices and warnings go to standard error.
+Conditions that are False are a result, not a problem.
+",
+    foot: FOOT,
+    single_dash: false,
+};
+
+pub(super) static CHECK: Program = Program {
+    name: "stunner check",
+    flags: flags::check::ALL,
+    head: "\
+Prints every problem of Kubernetes manifests, with its place and the fix
+
+Usage:
+  stunner check [FLAGS] PATH...    PATH is a file, a folder, or `-` for standard input
+
+It speaks only of what is in the files, and never repeats the value of a Secret.
+",
+    foot: FOOT,
+    single_dash: false,
+};
+
+pub(super) static INIT: Program = Program {
+    name: "stunner init",
+    flags: flags::init::ALL,
+    head: "\
+Writes a commented starter folder with fresh credentials, ready for `stunner run`
+
+Usage:
+  stunner init DIR    DIR is made if it does not exist; it must be empty
+",
+    foot: "
+Exit codes: 0 fine, 1 problem, 2 wrong usage.
+",
+    single_dash: false,
+};
+
+/// The help of every command of ours, in the order of the overview.
+pub fn help() -> String {
+    let mut text = OVERVIEW.to_owned();
+    for program in [&RUN, &INIT, &CHECK, &TRANSLATE] {
+        text.push_str(&format!("\n\n{}", program.help()));
+    }
+    text
+}

@@ -1,0 +1,1 @@
+//! The local infrastructure: what a cluster would do for a Gateway, done on this host.

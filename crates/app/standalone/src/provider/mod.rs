@@ -1,0 +1,1 @@
+//! The file provider: follows manifests and keeps the world they describe.
