@@ -1,7 +1,7 @@
 //! `stunnerd`: a STUN/TURN server that reconfigures live.
 //!
 //! This crate puts the pure machines and the io crates together. [`runtime`] is the life of the
-//! process, [`control`] applies configurations, [`shard`] moves packets, [`http`] answers probes,
+//! process, [`embed`] is a dataplane inside another one, [`control`] applies configurations, [`shard`] moves packets, [`http`] answers probes,
 //! scrapes and the admin API, [`cli`] reads the command line.
 //!
 //! It decides nothing about protocols: what TURN does with a packet is in `stunner-turn`, what a
@@ -11,6 +11,7 @@ mod certificate;
 pub mod cli;
 mod clock;
 mod control;
+pub mod embed;
 pub mod http;
 mod journal;
 pub mod runtime;

@@ -31,7 +31,7 @@ pub use self::identity::judge;
 pub use self::names::Names;
 use self::policy::Surroundings;
 use self::ports::PortTable;
-pub use self::prepare::PrepareError;
+pub use self::prepare::{PrepareError, PrepareFault};
 use self::prepare::{Prepared, prepare};
 pub use self::servers::HttpServers;
 use crate::clock::Clock;

@@ -82,6 +82,7 @@ pub fn build(config: &Config, names: &mut Names, around: &Surroundings<'_>) -> P
             previous: around.previous.clone(),
         },
         listeners,
+        guests: Vec::new(),
         draining: around.draining,
     }
 }

@@ -32,14 +32,75 @@ pub enum PrepareError {
         endpoint: HttpEndpoint,
         cause: io::Error,
     },
+    #[error("listener `{listener}`: {protocol} port {port} belongs to `{holder}` in this process")]
+    Taken {
+        listener: String,
+        protocol: Protocol,
+        port: u16,
+        /// The other dataplane.
+        holder: String,
+    },
+    #[error("the dataplane has stopped")]
+    Stopped,
+}
+
+/// The kinds of things that stand in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrepareFault {
+    /// Another process has the port.
+    PortInUse,
+    /// Another dataplane of this process has the port.
+    PortTaken,
+    /// This process may not have the port.
+    PortForbidden,
+    /// The port cannot be opened for another reason.
+    PortUnusable,
+    Certificate,
+    /// An HTTP server of the configuration cannot listen.
+    Endpoint,
+    Stopped,
 }
 
 impl PrepareError {
+    /// The listener that cannot be served.
+    pub fn listener(&self) -> Option<&str> {
+        match self {
+            Self::Identity { listener, .. }
+            | Self::Port { listener, .. }
+            | Self::Taken { listener, .. } => Some(listener),
+            Self::Endpoint { .. } | Self::Stopped => None,
+        }
+    }
+
+    /// The port that cannot be had, and for what.
+    pub fn port(&self) -> Option<(Protocol, u16)> {
+        match self {
+            Self::Port { protocol, port, .. } | Self::Taken { protocol, port, .. } => {
+                Some((*protocol, *port))
+            }
+            _ => None,
+        }
+    }
+
+    pub fn fault(&self) -> PrepareFault {
+        match self {
+            Self::Identity { .. } => PrepareFault::Certificate,
+            Self::Endpoint { .. } => PrepareFault::Endpoint,
+            Self::Taken { .. } => PrepareFault::PortTaken,
+            Self::Stopped => PrepareFault::Stopped,
+            Self::Port { cause, .. } => match cause.kind() {
+                io::ErrorKind::AddrInUse => PrepareFault::PortInUse,
+                io::ErrorKind::PermissionDenied => PrepareFault::PortForbidden,
+                _ => PrepareFault::PortUnusable,
+            },
+        }
+    }
+
     /// Whether the same configuration may succeed later: what is in the way is outside of it.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Identity { .. } => false,
-            Self::Port { .. } | Self::Endpoint { .. } => true,
+            Self::Identity { .. } | Self::Stopped => false,
+            Self::Port { .. } | Self::Taken { .. } | Self::Endpoint { .. } => true,
         }
     }
 
@@ -60,6 +121,10 @@ impl PrepareError {
                     .to_owned()
             }
             Self::Port { .. } => "choose another port or address".to_owned(),
+            Self::Taken { holder, .. } => {
+                format!("choose another port, or remove the listener of `{holder}`")
+            }
+            Self::Stopped => "start it again".to_owned(),
             Self::Endpoint { purpose, .. } => {
                 format!(
                     "choose another address for the {purpose} endpoint, or `\"\"` to turn it off"
