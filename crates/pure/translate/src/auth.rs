@@ -17,7 +17,7 @@ const EPHEMERAL: &str = "ephemeral";
 
 /// Why a GatewayConfig gives no authentication. Values out of Secrets are never named.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum AuthError {
+pub enum AuthError {
     #[error("`authType` `{0}` is unknown; set it to `static` or `ephemeral`")]
     UnknownType(String),
     #[error("`authType: {kind}` needs `{field}`; set it, or name a Secret in `authRef`")]
@@ -229,6 +229,12 @@ fn referred<'a>(
         Some(secret) => Ok((secret.as_ref(), notice)),
         None => Err(AuthError::SecretMissing(name.clone())),
     }
+}
+
+/// What keeps a Secret that a GatewayConfig's `authRef` names from giving credentials.
+pub fn auth_secret_problem(secret: &Secret) -> Option<AuthError> {
+    let name = NamespacedName::of(&secret.metadata);
+    from_secret(&mut GatewayConfigSpec::default(), secret, &name).err()
 }
 
 fn from_secret(

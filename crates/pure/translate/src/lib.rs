@@ -37,6 +37,7 @@ mod manifests;
 mod merge;
 mod metadata;
 mod options;
+pub mod overview;
 mod ownership;
 mod plan;
 mod pod;
@@ -56,11 +57,14 @@ mod workload;
 #[cfg(test)]
 extern crate self as stunner_translate;
 
+pub use auth::{AuthError, auth_secret_problem};
 pub use farewell::farewell;
 pub use key::{Object, ObjectKey, ObjectKind, RouteKind, Unit};
 pub use last_good::{Certificate, EffectiveConfig, LastGood};
+pub use listener::listener_protocol;
 pub use merge::{merge_class_status, merge_gateway_status, merge_route_status};
 pub use plan::{ClassPlan, GatewayPlan, Plan, RoutePlan, Workload, WorkloadKind};
 pub use settings::{CdsAccess, GatewayApi, Mode, ReferenceGrants, Settings};
 pub use snapshot::{Dirty, Snapshot, WriteFailure};
+pub use tls::{CertificateError, certificate_problem};
 pub use translate::{translate, translate_units};

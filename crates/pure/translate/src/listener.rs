@@ -64,7 +64,7 @@ pub(crate) fn listener_plans(
 
 /// The plan as far as the listener itself decides it.
 fn bare_plan(settings: &Settings, listener: &Listener, options: &ServiceOptions) -> ListenerPlan {
-    let protocol = protocol(&listener.protocol);
+    let protocol = listener_protocol(&listener.protocol);
     let spec_port = u16::try_from(listener.port).unwrap_or(0);
     let is_secure = protocol.is_some_and(Protocol::is_secure);
     let mode = listener.tls.as_ref().and_then(|tls| tls.mode.as_deref());
@@ -156,8 +156,8 @@ fn certify(
     }
 }
 
-/// Names as users write them, in any case.
-fn protocol(text: &str) -> Option<Protocol> {
+/// The protocol that a listener means. Names as users write them, in any case.
+pub fn listener_protocol(text: &str) -> Option<Protocol> {
     match text.trim().to_ascii_uppercase().as_str() {
         "UDP" | "TURN-UDP" => Some(Protocol::TurnUdp),
         "TCP" | "TURN-TCP" => Some(Protocol::TurnTcp),

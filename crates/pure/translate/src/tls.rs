@@ -27,7 +27,7 @@ const PRIVATE_KEY_KEYS: &[&str] = &["tls.key", "key"];
 
 /// Why a Secret gives no certificate. The texts name no byte of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CertificateError {
+pub enum CertificateError {
     #[error(
         "the reference must be to a Secret of the core API group; leave out `group` and `kind`"
     )]
@@ -144,6 +144,11 @@ fn one(
         .get(name)
         .ok_or(CertificateError::Missing)?;
     Ok((read(secret, protocol)?, notice))
+}
+
+/// What keeps a Secret from giving a listener of that protocol a certificate.
+pub fn certificate_problem(secret: &Secret, protocol: Protocol) -> Option<CertificateError> {
+    read(secret, protocol).err()
 }
 
 fn read(secret: &Secret, protocol: Protocol) -> Result<Certificate, CertificateError> {

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use ipnet::IpNet;
 use stunner_api::gateway::BackendRef;
 use stunner_api::{NamespacedName, names};
-use stunner_config::{Cluster, ClusterKind, DnsEndpoint, Endpoint, PeerTransport};
+use stunner_config::{Cluster, ClusterKind, DnsEndpoint, Endpoint, PeerTransport, PortRange};
 
 use crate::grants::{Permission, Referent, Referrer, permitted};
 use crate::key::RouteKind;
@@ -88,7 +88,11 @@ fn kind_of(backend: &BackendRef) -> &str {
 /// The peers of one backend, before ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Peers {
-    Addresses(Vec<IpNet>),
+    Addresses {
+        nets: Vec<IpNet>,
+        /// How many of them are endpoints or prefixes; the others are cluster IPs.
+        endpoints: usize,
+    },
     Name(String),
 }
 
@@ -106,6 +110,22 @@ pub(crate) fn cluster_name(snapshot: &Snapshot, kind: RouteKind, name: &Namespac
     }
 }
 
+/// One backend of a route, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BackendOutcome {
+    /// As the backendRef has it, known or not.
+    pub(crate) kind: String,
+    pub(crate) name: NamespacedName,
+    /// `None` where they make no sense.
+    pub(crate) ports: Option<PortRange>,
+    /// How many endpoints and prefixes it adds to the cluster.
+    pub(crate) endpoints: usize,
+    /// The domain name that it adds to the cluster.
+    pub(crate) domain_name: Option<String>,
+    /// Those without a reason are remarks only.
+    pub(crate) problems: Vec<BackendProblem>,
+}
+
 /// The cluster of a route. A route that does not exist has no peers.
 pub(crate) fn cluster(
     snapshot: &Snapshot,
@@ -113,27 +133,10 @@ pub(crate) fn cluster(
     kind: RouteKind,
     name: &NamespacedName,
 ) -> Rendered {
-    let backends = snapshot
-        .route(kind, name)
-        .map(|route| route.backends)
-        .unwrap_or_default();
     let mut problems = Vec::new();
-    let mut collected = Collected::Nothing;
-    for backend in backends {
-        let Some(ports) = ports::ports(kind, &name.namespace, backend, &mut problems) else {
-            continue;
-        };
-        let Some((target, peers)) = resolve(snapshot, settings, kind, name, backend, &mut problems)
-        else {
-            continue;
-        };
-        if !collected.add(peers, ports) {
-            problems.push(BackendProblem::Mixed {
-                target,
-                cluster_has_names: matches!(collected, Collected::Names(_)),
-            });
-        }
-    }
+    let collected = collect(snapshot, settings, kind, name, |outcome| {
+        problems.extend(outcome.problems);
+    });
     let protocol = match kind {
         RouteKind::Udp | RouteKind::OfficialUdp => PeerTransport::Udp,
         RouteKind::OfficialTcp => PeerTransport::Tcp,
@@ -145,6 +148,79 @@ pub(crate) fn cluster(
             protocol,
         },
         problems,
+    }
+}
+
+/// The backends of a route, in their order.
+pub(crate) fn backends(
+    snapshot: &Snapshot,
+    settings: &Settings,
+    kind: RouteKind,
+    name: &NamespacedName,
+) -> Vec<BackendOutcome> {
+    let mut outcomes = Vec::new();
+    collect(snapshot, settings, kind, name, |outcome| {
+        outcomes.push(outcome);
+    });
+    outcomes
+}
+
+fn collect(
+    snapshot: &Snapshot,
+    settings: &Settings,
+    kind: RouteKind,
+    name: &NamespacedName,
+    mut tell: impl FnMut(BackendOutcome),
+) -> Collected {
+    let backends = snapshot
+        .route(kind, name)
+        .map(|route| route.backends)
+        .unwrap_or_default();
+    let mut collected = Collected::Nothing;
+    for backend in backends {
+        let mut problems = Vec::new();
+        let ports = ports::ports(kind, &name.namespace, backend, &mut problems);
+        let mut outcome = BackendOutcome {
+            kind: kind_of(backend).to_owned(),
+            name: name_of(&name.namespace, backend),
+            ports,
+            endpoints: 0,
+            domain_name: None,
+            problems: Vec::new(),
+        };
+        let resolved =
+            ports.and_then(|_| resolve(snapshot, settings, kind, name, backend, &mut problems));
+        if let Some((target, peers)) = resolved
+            && let Some(ports) = ports
+        {
+            let (endpoints, domain_name) = match &peers {
+                Peers::Addresses { endpoints, .. } => (*endpoints, None),
+                Peers::Name(name) => (0, Some(name.clone())),
+            };
+            if collected.add(peers, ports) {
+                outcome.endpoints = endpoints;
+                outcome.domain_name = domain_name;
+            } else {
+                problems.push(BackendProblem::Mixed {
+                    target,
+                    cluster_has_names: matches!(collected, Collected::Names(_)),
+                });
+            }
+        }
+        outcome.problems = problems;
+        tell(outcome);
+    }
+    collected
+}
+
+/// All addresses of a backend, whoever may use them: its endpoints by either kind of object, and its cluster IPs.
+pub(crate) fn addresses_of(snapshot: &Snapshot, target: &BackendTarget) -> Vec<IpNet> {
+    match target {
+        BackendTarget::Service(name) => service::addresses(snapshot, name),
+        BackendTarget::StaticService(name) => match prefixes(snapshot, name, &mut Vec::new()) {
+            Some(Peers::Addresses { nets, .. }) => nets,
+            Some(Peers::Name(_)) | None => Vec::new(),
+        },
     }
 }
 
@@ -228,7 +304,10 @@ fn prefixes(
             }),
         }
     }
-    Some(Peers::Addresses(nets))
+    Some(Peers::Addresses {
+        endpoints: nets.iter().collect::<BTreeSet<_>>().len(),
+        nets,
+    })
 }
 
 /// The endpoints of a cluster so far.
@@ -241,15 +320,15 @@ enum Collected {
 
 impl Collected {
     /// False when the peers are not of the cluster's kind, which the first backend decides.
-    fn add(&mut self, peers: Peers, ports: stunner_config::PortRange) -> bool {
+    fn add(&mut self, peers: Peers, ports: PortRange) -> bool {
         if matches!(self, Collected::Nothing) {
             *self = match peers {
-                Peers::Addresses(_) => Collected::Addresses(BTreeSet::new()),
+                Peers::Addresses { .. } => Collected::Addresses(BTreeSet::new()),
                 Peers::Name(_) => Collected::Names(BTreeSet::new()),
             };
         }
         match (self, peers) {
-            (Collected::Addresses(endpoints), Peers::Addresses(nets)) => {
+            (Collected::Addresses(endpoints), Peers::Addresses { nets, .. }) => {
                 endpoints.extend(nets.into_iter().map(|net| Endpoint { net, ports }));
                 true
             }

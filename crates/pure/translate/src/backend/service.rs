@@ -1,5 +1,6 @@
 //! The peers behind a Service.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -42,7 +43,10 @@ pub(super) fn peers(
                     service: name.clone(),
                     external_name: external.to_owned(),
                 });
-                Peers::Addresses(Vec::new())
+                Peers::Addresses {
+                    nets: Vec::new(),
+                    endpoints: 0,
+                }
             }
         });
     }
@@ -58,12 +62,28 @@ pub(super) fn peers(
     if nets.is_empty() {
         problems.push(BackendProblem::NoEndpoints(name.clone()));
     }
+    let endpoints = nets.iter().collect::<BTreeSet<_>>().len();
     if settings.relay_to_cluster_ip {
         for address in cluster_ips(service) {
             push_address(&mut nets, name, &address, problems);
         }
     }
-    Some(Peers::Addresses(nets))
+    Some(Peers::Addresses { nets, endpoints })
+}
+
+/// Every address that stands for a Service, by slices, Endpoints or its spec.
+pub(super) fn addresses(snapshot: &Snapshot, name: &NamespacedName) -> Vec<IpNet> {
+    let unsaid = &mut Vec::new();
+    let mut found = slice_addresses(snapshot, name, unsaid);
+    found.extend(endpoints_addresses(snapshot, name));
+    if let Some(service) = snapshot.services.get(name) {
+        found.extend(cluster_ips(service));
+    }
+    let mut nets = Vec::new();
+    for address in found {
+        push_address(&mut nets, name, &address, unsaid);
+    }
+    nets
 }
 
 fn external_name(service: &Service) -> Option<&str> {

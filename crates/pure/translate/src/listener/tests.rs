@@ -59,10 +59,10 @@ fn protocols_are_known_by_all_their_names_in_any_case() {
         ("Turn-Tls", Protocol::TurnTls),
         ("dtls", Protocol::TurnDtls),
     ] {
-        assert_eq!(protocol(text), Some(expected), "{text}");
+        assert_eq!(listener_protocol(text), Some(expected), "{text}");
     }
     for text in ["", "HTTP", "TURN"] {
-        assert_eq!(protocol(text), None, "{text}");
+        assert_eq!(listener_protocol(text), None, "{text}");
     }
 }
 
