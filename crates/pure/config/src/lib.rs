@@ -20,7 +20,6 @@ mod model;
 mod problem;
 mod read;
 pub mod status;
-mod tree;
 pub mod uri;
 mod zero;
 

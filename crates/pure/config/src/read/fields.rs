@@ -1,8 +1,7 @@
 //! Typed access to the keys of one mapping.
 
-use crate::tree::{Entry, Node, Place, Value};
+use stunner_document::{Entry, Node, Place, Value, nearest};
 
-use super::suggest::nearest;
 use super::{At, Reader, expand};
 
 /// One mapping of the document and the keys the schema has for it.
@@ -80,7 +79,7 @@ impl<'t> Fields<'t> {
                 );
                 reader.error(
                     &at,
-                    format!("expected a mapping, found {}", kind(other)),
+                    format!("expected a mapping, found {}", other.shape()),
                     hint,
                 );
                 return None;
@@ -156,7 +155,7 @@ impl<'t> Fields<'t> {
             return Vec::new();
         };
         let Value::Sequence(items) = &node.value else {
-            let found = kind(&node.value);
+            let found = node.value.shape();
             reader.error(
                 &at,
                 format!("expected a list, found {found}"),
@@ -271,7 +270,7 @@ fn scalar(reader: &mut Reader<'_>, node: &Node, at: At, expansion: Expansion) ->
         other => {
             reader.error(
                 &at,
-                format!("expected a string, found {}", kind(other)),
+                format!("expected a string, found {}", other.shape()),
                 "write a single value",
             );
             return None;
@@ -303,16 +302,6 @@ fn scalar(reader: &mut Reader<'_>, node: &Node, at: At, expansion: Expansion) ->
         quoted: scalar.quoted,
         variables: expanded.used,
     })
-}
-
-/// Article and noun for a message.
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nothing",
-        Value::Scalar(_) => "a single value",
-        Value::Sequence(_) => "a list",
-        Value::Mapping(_) => "a mapping",
-    }
 }
 
 /// Words in backticks, separated by commas.

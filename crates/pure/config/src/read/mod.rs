@@ -7,11 +7,11 @@ mod expand;
 mod fields;
 mod listener;
 mod pem;
-mod suggest;
 
 use crate::model::{ApiVersion, Config};
 use crate::problem::{Problem, Severity};
-use crate::tree::{self, Place};
+
+use stunner_document::{Keys, Limits, Place, read_first};
 
 use fields::{Fields, Text};
 
@@ -74,6 +74,17 @@ pub fn parse_with(
     }
 }
 
+/// The text comes from files and from the network. The schema needs six levels and a dozen keys; a bound on keys
+/// keeps the search for repeated ones cheap.
+const LIMITS: Limits = Limits {
+    what: "the configuration",
+    bytes: 16 * 1024 * 1024,
+    nodes: 250_000,
+    depth: 64,
+    keys_per_mapping: 1000,
+    keys: Keys::AnyCase,
+};
+
 /// A place in the document, for problems.
 #[derive(Debug, Clone)]
 struct At {
@@ -95,7 +106,7 @@ struct Reader<'e> {
 
 impl Reader<'_> {
     fn document(&mut self, text: &str) -> Option<(Config, ApiVersion)> {
-        let document = match tree::read(text) {
+        let document = match read_first(text, &LIMITS) {
             Ok(document) => document,
             Err(error) => {
                 let at = At {
@@ -118,11 +129,20 @@ impl Reader<'_> {
             );
         }
 
-        let root = At {
-            path: String::new(),
-            place: Some(document.root.place),
+        let Some(root) = document.root else {
+            let start = At {
+                path: String::new(),
+                place: Some(Place::START),
+            };
+            let hint = "write at least `version: v1` and an `auth` section";
+            self.error(&start, "the configuration is empty", hint);
+            return None;
         };
-        let fields = Fields::of(self, &document.root, root, ROOT_KEYS)?;
+        let at = At {
+            path: String::new(),
+            place: Some(root.place),
+        };
+        let fields = Fields::of(self, &root, at, ROOT_KEYS)?;
         let version = self.version(&fields);
         let admin = self.admin(&fields);
         let auth = self.auth(&fields, version);
