@@ -16,6 +16,7 @@
 
 mod hostile;
 mod incremental;
+mod overview;
 mod proofs;
 #[path = "../support/mod.rs"]
 mod support;
