@@ -3,6 +3,7 @@
 mod process;
 mod start;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -56,8 +57,13 @@ impl RunError {
 
 /// The `stunnerd` program: reads the command line, does what it says, gives the exit code.
 pub fn main() -> ExitCode {
+    main_with(std::env::args_os())
+}
+
+/// The program with these arguments, of which the first is its name.
+pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     let env = |name: &str| std::env::var(name).ok();
-    let command = match cli::parse(std::env::args_os(), &env) {
+    let command = match cli::parse(args, &env) {
         Ok(command) => command,
         Err(usage) => {
             eprint!("{}", usage.report());

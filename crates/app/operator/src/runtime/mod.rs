@@ -5,6 +5,7 @@ mod open_files;
 mod process;
 mod start;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -54,8 +55,13 @@ impl RunError {
 
 /// The `stunner-gateway-operator` program: reads the command line, does what it says, gives the exit code.
 pub fn main() -> ExitCode {
+    main_with(std::env::args_os())
+}
+
+/// The program with these arguments, of which the first is its name.
+pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     let env = |name: &str| std::env::var(name).ok();
-    match cli::parse(std::env::args_os(), &env) {
+    match cli::parse(args, &env) {
         Ok(Command::Help(text)) => print!("{text}"),
         Ok(Command::Version) => println!("stunner-gateway-operator {VERSION}"),
         Ok(Command::Run(options)) => return execute(*options),
