@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stunner_telemetry::metrics::{Family, Kind, Registry, Stunnerd, names};
+use stunner_telemetry::metrics::{Family, Kind, Merge, Registry, Stunnerd, names};
 
 fn lines_of<'t>(text: &'t str, family: &str) -> Vec<&'t str> {
     let starts = |line: &&str| {
@@ -162,6 +162,7 @@ fn histograms_are_cumulative_and_sum_over_shards() {
         labels: &[],
         buckets: &[0.001, 0.01],
         scoped: false,
+        merge: Merge::Add,
     };
     let registry = Registry::new(2);
     let histogram = registry.histogram(&LATENCY, &[]);
@@ -192,6 +193,7 @@ fn label_values_and_help_are_escaped() {
         labels: names::BUILD_INFO.labels,
         buckets: &[],
         scoped: false,
+        merge: Merge::Add,
     };
     let registry = Registry::new(0);
     registry.counter(&ODD, &["a\"b\\c\nd"]).add(2);
@@ -256,4 +258,73 @@ fn counting_is_cheap() {
         "{:?} for a million packets",
         start.elapsed()
     );
+}
+
+/// Two dataplanes of one process, one of them with a session.
+fn two_dataplanes() -> [Stunnerd; 2] {
+    let dataplanes = [Stunnerd::new(2, "1.2.3"), Stunnerd::new(1, "1.2.3")];
+    for (dataplane, active) in dataplanes.iter().zip([3, 4]) {
+        let cluster = dataplane.cluster("ns/media");
+        let mut shard = dataplane.shard(0);
+        shard.cluster(cluster).sent(10, 1000);
+        shard.allocations_active.set(active);
+        shard.denials.add("no_route", active);
+        shard.allocation_duration.observe(0.5 * active as f64);
+    }
+    let listener = dataplanes[1].listener("ns/b/udp");
+    dataplanes[1].shard(0).listener(listener).received(5, 50);
+    dataplanes
+}
+
+fn value_of(text: &str, family: &str, label: &str) -> f64 {
+    let lines = lines_of(text, family);
+    let found: Vec<_> = lines.iter().filter(|line| line.contains(label)).collect();
+    assert_eq!(found.len(), 1, "{family}{{{label}}} in {text}");
+    let (_, value) = found[0].rsplit_once(' ').expect("a value");
+    value.parse().expect("a number")
+}
+
+#[test]
+fn registries_of_one_process_add_up_and_what_describes_the_process_stays_one() {
+    let parts = two_dataplanes();
+    let text = Registry::merged(&parts.map(|part| part.registry().clone())).render();
+    let value = |family: &str, label: &str| value_of(&text, family, label);
+    assert_eq!(value("stunner_allocations_active", ""), 7.0);
+    assert_eq!(
+        value("stunner_cluster_bytes_total", "direction=\"tx\""),
+        2000.0
+    );
+    assert_eq!(
+        value("stunner_listener_packets_total", "direction=\"rx\""),
+        5.0
+    );
+    assert_eq!(value("stunner_denials_total", "no_route"), 7.0);
+    assert_eq!(value("stunner_shards", ""), 3.0);
+    assert_eq!(value("stunner_build_info", ""), 1.0);
+    assert_eq!(value("target_info", ""), 1.0);
+    let duration = names::ALLOCATION_DURATION.name;
+    assert_eq!(value(&format!("{duration}_count"), ""), 2.0);
+    assert_eq!(value(&format!("{duration}_sum"), ""), 3.5);
+    assert_eq!(value(&format!("{duration}_bucket"), "le=\"+Inf\""), 2.0);
+    assert_eq!(text.matches("# TYPE process_open_fds ").count(), 1);
+    assert_eq!(
+        text.matches("# TYPE stunner_allocations_active ").count(),
+        1
+    );
+}
+
+#[test]
+fn counters_of_an_ended_part_do_not_fall_and_its_gauges_do() {
+    let [first, second] = two_dataplanes();
+    let past = Registry::new(0);
+    past.absorb(second.registry());
+    let text = Registry::merged(&[first.registry().clone(), past]).render();
+    let value = |family: &str, label: &str| value_of(&text, family, label);
+    assert_eq!(value("stunner_allocations_active", ""), 3.0);
+    assert_eq!(value("stunner_shards", ""), 2.0);
+    assert_eq!(value("stunner_denials_total", "no_route"), 7.0);
+    assert_eq!(value("stunner_listener_connections", "ns/b/udp"), 0.0);
+    let duration = names::ALLOCATION_DURATION.name;
+    assert_eq!(value(&format!("{duration}_sum"), ""), 3.5);
+    assert_eq!(value(&format!("{duration}_count"), ""), 2.0);
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::block::Block;
 use super::registry::{Entry, Series};
 use super::{Family, Kind};
 
@@ -35,30 +34,24 @@ pub(super) fn header(out: &mut String, name: &str, help: &str, kind: Kind) {
 
 fn write_series(out: &mut String, family: &Family, values: &[Box<str>], series: &Series) {
     let labels = labels(family, values);
-    match series {
-        Series::Computed(value) => sample(out, family.name, "", &labels, None, value()),
-        Series::Cells { block, .. } if family.kind == Kind::Histogram => {
-            histogram(out, family, &labels, block)
-        }
-        Series::Cells { block, word } => {
+    if family.kind == Kind::Histogram {
+        return histogram(out, family, &labels, series);
+    }
+    match series.whole(family) {
+        // Exact, however large.
+        Some(whole) => {
             let _ = write!(out, "{}", family.name);
             write_labels(out, &labels, None);
-            let sum = block.sum(*word);
-            // Opened on one shard and closed on another are read at different instants.
-            let shown = if family.kind == Kind::Gauge {
-                (sum as i64).max(0) as u64
-            } else {
-                sum
-            };
-            let _ = writeln!(out, " {shown}");
+            let _ = writeln!(out, " {whole}");
         }
+        None => sample(out, family.name, "", &labels, None, series.number(family)),
     }
 }
 
-fn histogram(out: &mut String, family: &Family, labels: &[(&str, &str)], block: &Block) {
+fn histogram(out: &mut String, family: &Family, labels: &[(&str, &str)], series: &Series) {
     let mut cumulative = 0;
     for (bucket, bound) in family.buckets.iter().enumerate() {
-        cumulative += block.sum(bucket);
+        cumulative += series.bucket(bucket);
         sample(
             out,
             family.name,
@@ -68,7 +61,7 @@ fn histogram(out: &mut String, family: &Family, labels: &[(&str, &str)], block: 
             cumulative as f64,
         );
     }
-    cumulative += block.sum(family.buckets.len());
+    cumulative += series.bucket(family.buckets.len());
     sample(
         out,
         family.name,
@@ -83,7 +76,7 @@ fn histogram(out: &mut String, family: &Family, labels: &[(&str, &str)], block: 
         "_sum",
         labels,
         None,
-        block.sum_f64(family.buckets.len() + 1),
+        series.observed(family.buckets.len()),
     );
     sample(out, family.name, "_count", labels, None, cumulative as f64);
 }

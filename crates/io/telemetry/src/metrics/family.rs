@@ -16,6 +16,14 @@ impl Kind {
     }
 }
 
+/// What one series is made of where several registries of a process have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    Add,
+    /// They all describe the same thing: the process, not one of its parts.
+    Max,
+}
+
 /// A label and, where the set is closed, its values with their meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Label {
@@ -36,4 +44,5 @@ pub struct Family {
     pub buckets: &'static [f64],
     /// Whether the series carry the `otel_scope_*` labels that dashboards for the original system select by.
     pub scoped: bool,
+    pub merge: Merge,
 }

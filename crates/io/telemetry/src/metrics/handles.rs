@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::block::Block;
+use super::registry::Series;
 use super::{Family, Registry};
 
 /// A counter that any thread may add to.
@@ -126,6 +127,20 @@ impl Histogram {
             block: Arc::clone(&self.block),
             buckets: self.buckets,
         }
+    }
+
+    /// Adds what another histogram of the same family has counted.
+    pub(super) fn absorb(&self, other: &Series) {
+        let row = self.block.shared_row();
+        for bucket in 0..=self.buckets.len() {
+            let cell = self.block.word(row, bucket);
+            cell.fetch_add(other.bucket(bucket), Relaxed);
+        }
+        let more = other.observed(self.buckets.len());
+        let sum = self.block.word(row, self.buckets.len() + 1);
+        let _ = sum.fetch_update(Relaxed, Relaxed, |bits| {
+            Some((f64::from_bits(bits) + more).to_bits())
+        });
     }
 
     pub fn count(&self) -> u64 {

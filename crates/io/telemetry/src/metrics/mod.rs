@@ -8,6 +8,7 @@ mod block;
 mod exposition;
 mod family;
 mod handles;
+mod merge;
 pub mod names;
 mod operator;
 pub mod operator_names;
@@ -18,7 +19,7 @@ mod stunnerd;
 mod traffic;
 
 pub use exposition::CONTENT_TYPE;
-pub use family::{Family, Kind, Label};
+pub use family::{Family, Kind, Label, Merge};
 pub use handles::{
     Counter, Gauge, Histogram, LabelledCounter, LabelledGauge, LocalCounter, LocalGauge,
     LocalHistogram,

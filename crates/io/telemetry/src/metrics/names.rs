@@ -1,7 +1,7 @@
 //! Every metric family of the dataplane: name, help, labels and label values. The reference page is generated from
 //! this table, and nothing else in the project spells a metric name.
 
-use super::family::{Family, Kind, Label};
+use super::family::{Family, Kind, Label, Merge};
 
 const fn family(
     name: &'static str,
@@ -16,6 +16,7 @@ const fn family(
         labels,
         buckets: &[],
         scoped: true,
+        merge: Merge::Add,
     }
 }
 
@@ -27,6 +28,14 @@ const fn gauge(name: &'static str, help: &'static str, labels: &'static [Label])
     family(name, Kind::Gauge, help, labels)
 }
 
+/// A gauge that says something of the process as a whole.
+const fn info(name: &'static str, help: &'static str, labels: &'static [Label]) -> Family {
+    Family {
+        merge: Merge::Max,
+        ..gauge(name, help, labels)
+    }
+}
+
 const fn histogram(name: &'static str, help: &'static str, buckets: &'static [f64]) -> Family {
     Family {
         name,
@@ -35,6 +44,7 @@ const fn histogram(name: &'static str, help: &'static str, buckets: &'static [f6
         labels: &[],
         buckets,
         scoped: true,
+        merge: Merge::Add,
     }
 }
 
@@ -325,7 +335,7 @@ pub static HANDSHAKE_FAILURES: Family = counter(
     }],
 );
 
-pub static DRAINING: Family = gauge(
+pub static DRAINING: Family = info(
     "stunner_draining",
     "1 while the process drains before it exits, else 0.",
     &[],
@@ -358,7 +368,7 @@ pub static CDS_CONNECTED: Family = gauge(
     &[],
 );
 pub static SHARDS: Family = gauge("stunner_shards", "Packet-processing threads.", &[]);
-pub static BUILD_INFO: Family = gauge(
+pub static BUILD_INFO: Family = info(
     "stunner_build_info",
     "Always 1; the version is in the label.",
     &[Label {
@@ -369,7 +379,7 @@ pub static BUILD_INFO: Family = gauge(
 );
 pub static TARGET_INFO: Family = Family {
     scoped: false,
-    ..gauge(
+    ..info(
         "target_info",
         "Always 1; describes the program.",
         &[
@@ -405,6 +415,7 @@ const fn process(name: &'static str, kind: Kind, help: &'static str) -> Family {
         labels: &[],
         buckets: &[],
         scoped: false,
+        merge: Merge::Max,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every metric family of the operator. The names are those of the original system where it has one.
 
-use super::family::{Family, Kind, Label};
+use super::family::{Family, Kind, Label, Merge};
 use super::names::Section;
 
 const fn family(
@@ -16,6 +16,7 @@ const fn family(
         labels,
         buckets: &[],
         scoped: false,
+        merge: Merge::Add,
     }
 }
 

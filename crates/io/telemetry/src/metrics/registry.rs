@@ -32,6 +32,8 @@ pub(super) enum Series {
     },
     /// Computed at scrape time, for what the kernel or another part already counts.
     Computed(Arc<dyn Fn() -> f64 + Send + Sync>),
+    /// The same series of several registries.
+    Merged(Vec<Series>),
 }
 
 impl Registry {
@@ -116,7 +118,32 @@ impl Registry {
         match series {
             Series::Cells { block, word } => (block, word),
             // The same series is both computed and counted: a bug in the caller. Count into cells that nobody reads.
-            Series::Computed(_) => (Arc::new(Block::new(self.inner.writers, words)), 0),
+            _ => (Arc::new(Block::new(self.inner.writers, words)), 0),
+        }
+    }
+
+    pub(super) fn each(&self, mut look: impl FnMut(&'static Family, &[&str], &Series)) {
+        for entry in self.families().values() {
+            for (labels, series) in &entry.series_by_labels {
+                let labels: Vec<&str> = labels.iter().map(|value| &**value).collect();
+                look(entry.family, &labels, series);
+            }
+        }
+    }
+
+    /// Adds a part to a series, which may have others.
+    pub(super) fn join(&self, family: &'static Family, labels: &[&str], part: Series) {
+        let mut families = self.families();
+        let entry = families.entry(family.name).or_insert_with(|| Entry {
+            family,
+            series_by_labels: BTreeMap::new(),
+        });
+        let parts = entry
+            .series_by_labels
+            .entry(key(family, labels))
+            .or_insert_with(|| Series::Merged(Vec::new()));
+        if let Series::Merged(parts) = parts {
+            parts.push(part);
         }
     }
 
