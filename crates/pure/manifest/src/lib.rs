@@ -15,10 +15,12 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
 mod problem;
 mod read;
 mod reading;
 
+pub use check::check;
 pub use problem::{Fault, Problem, Severity};
 pub use read::{MAX_BYTES, read, too_large};
 pub use reading::{Manifest, Reading};
