@@ -54,6 +54,7 @@ pub fn policy(generation: u64, choice: u8) -> Policy {
         generation,
         auth: AuthPolicy::new(Credentials::new(realm, method, None)),
         listeners,
+        guests: Vec::new(),
         draining: draining.map(|alternate_server| Draining { alternate_server }),
     }
 }

@@ -10,8 +10,8 @@ use super::answer::{Asked, Refusal, Signer};
 use super::auth::{Authenticated, User, Who};
 use super::settings::{DEFAULT_LIFETIME, MAX_LIFETIME};
 use super::{
-    DropReason, Effect, RelayGrant, RelayRefusal, RelayRequest, RequestId, Server, SessionStart,
-    Traffic,
+    Credentials, DropReason, Effect, RelayGrant, RelayRefusal, RelayRequest, RequestId, Server,
+    SessionStart, Traffic,
 };
 use crate::{AllocationId, ClientPath, FiveTuple, Now};
 
@@ -55,6 +55,19 @@ pub(super) fn granted_lifetime(requested: Option<u32>) -> u32 {
     requested.map_or(DEFAULT_LIFETIME, |seconds| {
         seconds.clamp(DEFAULT_LIFETIME, MAX_LIFETIME)
     })
+}
+
+/// When an allocation with this lifetime ends, and the lifetime to tell the client: a guest's soon after the guest
+/// expires, and so with a lifetime of 0 where that is over.
+pub(super) fn capped(now: Now, lifetime: u32, credentials: &Credentials) -> (u64, u32) {
+    let expires = now.millis + u64::from(lifetime) * 1000;
+    match credentials.latest_end(now).filter(|end| *end < expires) {
+        None => (expires, lifetime),
+        Some(end) => {
+            let left = (end - now.millis) / 1000;
+            (end, u32::try_from(left).unwrap_or(lifetime))
+        }
+    }
 }
 
 impl Server {
@@ -247,13 +260,14 @@ impl Server {
             (_, false) if pending.wants_both => Some(no_port(Family::V6)),
             _ => pending.missing,
         };
-        let expires = now.millis + u64::from(pending.lifetime) * 1000;
+        let credentials = pending.user.credentials.clone();
+        let (expires, lifetime) = capped(now, pending.lifetime, &credentials);
         let id = self.allocations.insert(Allocation {
             path: pending.asked.path,
             user,
             username: pending.user.username.clone(),
             realm: pending.user.realm.clone(),
-            credentials: pending.user.credentials.clone(),
+            credentials,
             transport: pending.transport,
             relayed_v4,
             relayed_v6,
@@ -267,7 +281,7 @@ impl Server {
             connections: Vec::new(),
             answer: AllocateAnswer {
                 transaction: pending.asked.transaction,
-                lifetime: pending.lifetime,
+                lifetime,
                 reservation: grant.reservation,
                 missing,
             },

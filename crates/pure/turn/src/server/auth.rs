@@ -9,7 +9,7 @@ use subtle::ConstantTimeEq as _;
 use super::allocation::Allocation;
 use super::answer::{Asked, PASSWORD_ALGORITHMS, PASSWORD_ALGORITHMS_VALUE, Refusal, Signer};
 use super::nonce::NONCE_LEN;
-use super::{AuthFailure, Credentials, DropReason, Effect, FromClient, Server};
+use super::{AuthFailure, Credentials, DropReason, Effect, FromClient, Server, guest};
 use crate::{ClientPath, Now};
 
 /// 401 with the phrase of RFC 5389: three characters less keep the challenge within its size.
@@ -45,6 +45,21 @@ pub(super) struct User {
     pub username: Arc<str>,
     pub realm: Arc<str>,
     pub credentials: Arc<Credentials>,
+}
+
+impl Who {
+    /// A user in relation to the allocation in question. A guest and a user of the configuration are never the same,
+    /// whatever their names.
+    fn of(user: User, owner: Option<&Allocation>) -> Who {
+        let is_owners = |owner: &Allocation| {
+            user.credentials.is_guests() == owner.credentials.is_guests()
+                && user.credentials.user_id(&user.username) == &*owner.user
+        };
+        match owner.is_none_or(is_owners) {
+            true => Who::User(user),
+            false => Who::Stranger,
+        }
+    }
 }
 
 impl User {
@@ -207,19 +222,52 @@ impl Server {
                 failure = AuthFailure::BadIntegrity;
                 continue;
             };
-            let is_stranger =
-                owner.is_some_and(|owner| credentials.user_id(username) != &*owner.user);
-            let who = match is_stranger {
-                true => Who::Stranger,
-                false => Who::User(User {
-                    username: username.into(),
-                    realm: realm.clone(),
-                    credentials: credentials.clone(),
-                }),
+            let user = User {
+                username: username.into(),
+                realm: realm.clone(),
+                credentials: credentials.clone(),
             };
+            let who = Who::of(user, owner);
             return Ok(Authenticated { signer, who });
         }
-        Err(failure)
+        match self.prove_guest(now, message, claim, realm) {
+            None => Err(failure),
+            Some(Err(why)) => Err(why),
+            Some(Ok((signer, user))) => {
+                let who = Who::of(user, owner);
+                Ok(Authenticated { signer, who })
+            }
+        }
+    }
+
+    /// Whether a guest sent the request; `None` when there is no guest of that name. To ask after the users of the
+    /// configuration costs them nothing, and gives nobody a way to take a user's place.
+    fn prove_guest(
+        &self,
+        now: Now,
+        message: &Message<'_>,
+        claim: &Claim<'_>,
+        realm: &Arc<str>,
+    ) -> Option<Result<(Signer, User), AuthFailure>> {
+        let guests = &self.policy.guests;
+        let guest = match claim.name {
+            Name::Plain(name) => guest::by_name(guests, name),
+            Name::Hash(hash) => guest::by_hash(guests, hash, realm),
+        }?;
+        let credentials = guest.credentials();
+        if let Err(why) = credentials.check(guest.username(), now.unix) {
+            return Some(Err(why));
+        }
+        let key = credentials.key(guest.username(), realm, claim.algorithm);
+        let Some(signer) = key.and_then(|key| verify(message, key)) else {
+            return Some(Err(AuthFailure::BadIntegrity));
+        };
+        let user = User {
+            username: guest.username().clone(),
+            realm: realm.clone(),
+            credentials: credentials.clone(),
+        };
+        Some(Ok((signer, user)))
     }
 
     /// Answers a request that nobody has authenticated, unless its source has had enough of such answers.

@@ -264,7 +264,7 @@ impl Server {
             .iter()
             .filter_map(|(id, connection)| {
                 let allocation = self.allocations.get(connection.allocation)?;
-                let admission = self.admission(allocation.path.listener);
+                let admission = self.policy.admission(allocation);
                 match admission.map(|a| a.admit(PeerTransport::Tcp, connection.peer)) {
                     Some(Verdict::Admitted { .. }) => None,
                     Some(Verdict::Denied(why)) => {

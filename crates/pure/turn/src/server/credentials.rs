@@ -12,6 +12,8 @@ use stunner_stun::{Key, PasswordAlgorithm, userhash};
 use subtle::ConstantTimeEq as _;
 
 use super::AuthFailure;
+use super::settings::GUEST_GRACE;
+use crate::Now;
 
 /// A realm and how its users prove themselves. Immutable; a change of the configuration makes a new one, and live
 /// allocations keep the one they were made with.
@@ -20,6 +22,8 @@ pub struct Credentials {
     method: AuthMethod,
     /// Longest time in seconds that an ephemeral user name may still have to live.
     max_ephemeral_lifetime: Option<u64>,
+    /// For a guest's: the last second, in UNIX time, in which they make an allocation.
+    guest_expires: Option<u64>,
 }
 
 impl Credentials {
@@ -32,7 +36,33 @@ impl Credentials {
             realm: realm.into(),
             method,
             max_ephemeral_lifetime,
+            guest_expires: None,
         }
+    }
+
+    /// One user for a limited time. A guest is challenged with the realm of the configuration, so there is none here.
+    pub(super) fn of_guest(username: &str, password: &str, expires: u64) -> Self {
+        let method = AuthMethod::Static {
+            username: username.to_owned(),
+            password: password.to_owned(),
+        };
+        Credentials {
+            realm: "".into(),
+            method,
+            max_ephemeral_lifetime: None,
+            guest_expires: Some(expires),
+        }
+    }
+
+    pub(super) fn is_guests(&self) -> bool {
+        self.guest_expires.is_some()
+    }
+
+    /// When an allocation ends at the latest, in monotonic milliseconds; `None` where nothing but its lifetime counts.
+    pub(super) fn latest_end(&self, now: Now) -> Option<u64> {
+        let last = self.guest_expires?.saturating_add(GUEST_GRACE);
+        let left = last.saturating_sub(now.unix).saturating_mul(1000);
+        Some(now.millis.saturating_add(left))
     }
 
     pub fn realm(&self) -> &Arc<str> {
@@ -68,10 +98,12 @@ impl Credentials {
     pub(super) fn check(&self, username: &str, unix: u64) -> Result<(), AuthFailure> {
         match &self.method {
             AuthMethod::Static { username: ours, .. } => {
-                if bool::from(ours.as_bytes().ct_eq(username.as_bytes())) {
-                    Ok(())
-                } else {
-                    Err(AuthFailure::UnknownUser)
+                if !bool::from(ours.as_bytes().ct_eq(username.as_bytes())) {
+                    return Err(AuthFailure::UnknownUser);
+                }
+                match self.guest_expires {
+                    Some(expires) if expires < unix => Err(AuthFailure::Expired),
+                    _ => Ok(()),
                 }
             }
             AuthMethod::Ephemeral { .. } => {
@@ -127,6 +159,7 @@ impl fmt::Debug for Credentials {
             .field("realm", &self.realm)
             .field("method", &self.method.as_str())
             .field("max_ephemeral_lifetime", &self.max_ephemeral_lifetime)
+            .field("guest_expires", &self.guest_expires)
             .finish_non_exhaustive()
     }
 }
@@ -220,8 +253,22 @@ mod tests {
     }
 
     #[test]
+    fn an_allocation_ends_a_minute_after_its_guest_expires_at_the_latest() {
+        let now = |unix| Now { millis: 500, unix };
+        let guest = Credentials::of_guest("ann", "p", 1000);
+        assert_eq!(guest.latest_end(now(940)), Some(500 + 120_000));
+        assert_eq!(guest.latest_end(now(1000)), Some(500 + 60_000));
+        assert_eq!(guest.latest_end(now(5000)), Some(500));
+        assert_eq!(guest.check("ann", 1000), Ok(()));
+        assert_eq!(guest.check("ann", 1001), Err(AuthFailure::Expired));
+        assert_eq!(ephemeral(None).latest_end(now(1)), None);
+    }
+
+    #[test]
     fn secrets_do_not_show() {
         let text = format!("{:?}", ephemeral(None));
         assert!(!text.contains("my-secret"), "{text}");
+        let text = format!("{:?}", Credentials::of_guest("ann", "my-password", 1));
+        assert!(!text.contains("my-password"), "{text}");
     }
 }

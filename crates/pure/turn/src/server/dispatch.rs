@@ -2,13 +2,12 @@
 
 use std::net::SocketAddr;
 
-use stunner_config::admission::Admission;
 use stunner_stun::{Class, Message, Method, ParseError, attr, error_code};
 
 use super::answer::{Asked, Refusal};
 use super::auth::{Authenticated, Who};
 use super::{AuthFailure, DropReason, Effect, FromClient, Server};
-use crate::{AllocationId, ClientPath, ListenerId, Now};
+use crate::{AllocationId, ClientPath, Now};
 
 /// Comprehension-required attributes that we understand, or may safely ignore where they make no sense.
 pub(super) fn is_known(kind: u16) -> bool {
@@ -203,11 +202,5 @@ impl Server {
             Method::CHANNEL_BIND => self.channel_bind(now, asked, message, id, &signer),
             _ => self.connect(now, asked, message, id, signer),
         }
-    }
-
-    /// What routes from a listener; none where it has left the policy.
-    pub(super) fn admission(&self, listener: ListenerId) -> Option<&Admission> {
-        let listener = self.policy.listeners.get(&listener)?;
-        Some(&listener.admission)
     }
 }

@@ -14,6 +14,8 @@
 //! - Data on a bound channel reaches the peer while the binding lasts, as RFC 8656 §12.6 has it; towards the client a
 //!   permission is needed as well (§11.3). Both need the policy's consent, packet by packet.
 //! - Requests on an allocation are proved with the credentials it was made with, expired and replaced ones included.
+//! - A [`Guest`]'s allocation ends soon after the guest expires, so its lifetime may be shorter than the ten minutes that
+//!   RFC 8656 §7.2 gives everybody.
 //! - MOBILITY-TICKET (RFC 8016) is ignored.
 
 mod allocate;
@@ -25,6 +27,7 @@ mod connect;
 mod credentials;
 mod dispatch;
 mod effect;
+mod guest;
 mod lifecycle;
 mod nonce;
 mod packets;
@@ -62,6 +65,7 @@ pub use credentials::Credentials;
 pub use effect::{
     ConnectionId, Denial, Effect, RelayGrant, RelayRefusal, RelayRequest, RequestId, SessionStart,
 };
+pub use guest::Guest;
 pub use policy::{AuthPolicy, Draining, ListenerPolicy, Policy};
 pub use relay::{FromClient, FromPeer, RelayHeader, ToClient, ToPeer};
 pub use session::{EndReason, SessionRecord, SessionView, Traffic};

@@ -9,7 +9,7 @@ use stunner_stun::{Message, attr, channel_data};
 use super::settings::MAX_PEER_DATAGRAM;
 use super::verdict::{CachedVerdict, Decision};
 use super::{DropReason, FromClient, FromPeer, RelayHeader, Server, ToClient, ToPeer};
-use crate::{AllocationId, ClientPath, ListenerId, Now};
+use crate::{AllocationId, ClientPath, Now};
 
 impl Server {
     /// ChannelData from a client: one hash lookup.
@@ -195,16 +195,20 @@ impl Server {
         let epoch = self.epoch;
         let policy = &self.policy;
         let allocation = self.allocations.get_mut(id)?;
-        let listener: ListenerId = allocation.path.listener;
-        let cached: &mut CachedVerdict = match found {
-            Found::Channel(number) => &mut allocation.channels.by_number(number)?.verdict,
-            Found::Permission => &mut allocation.permissions.get_mut(peer.ip())?.verdict,
+        let known = match found {
+            Found::Channel(number) => allocation.channels.by_number(number)?.verdict,
+            Found::Permission => allocation.permissions.get(peer.ip())?.verdict,
         };
-        let decision = match cached.lookup(epoch, peer.port()) {
+        let decision = match known.lookup(epoch, peer.port()) {
             Some(decision) => decision,
             None => {
-                let admission = policy.listeners.get(&listener).map(|l| &*l.admission);
-                cached.ask(epoch, admission, allocation.transport, peer)
+                let admission = policy.admission(allocation);
+                let transport = allocation.transport;
+                let cached: &mut CachedVerdict = match found {
+                    Found::Channel(number) => &mut allocation.channels.by_number(number)?.verdict,
+                    Found::Permission => &mut allocation.permissions.get_mut(peer.ip())?.verdict,
+                };
+                cached.ask(epoch, admission, transport, peer)
             }
         };
         match decision.answer {

@@ -160,7 +160,7 @@ impl Server {
         if allocation.relayed_for(address).is_none() {
             return Err(Refusal::code(error_code::PEER_ADDRESS_FAMILY_MISMATCH));
         }
-        let admission = self.admission(allocation.path.listener);
+        let admission = self.policy.admission(allocation);
         match admission.map(|a| a.admit_address(allocation.transport, address)) {
             Some(Verdict::Admitted { .. }) => Ok(()),
             Some(Verdict::Denied(reason)) => Err(self.deny(id, (address, 0).into(), reason)),
@@ -177,7 +177,7 @@ impl Server {
         if peer.port() == 0 || allocation.transport != PeerTransport::Udp {
             return Ok(());
         }
-        let admission = self.admission(allocation.path.listener);
+        let admission = self.policy.admission(allocation);
         match admission.map(|a| a.admit(PeerTransport::Udp, peer)) {
             Some(Verdict::Denied(reason)) if reason != DenyReason::OwnAddress => {
                 Err(self.deny(id, peer, reason))
@@ -192,7 +192,7 @@ impl Server {
         if allocation.relayed_for(peer.ip()).is_none() {
             return Err(Refusal::code(error_code::PEER_ADDRESS_FAMILY_MISMATCH));
         }
-        let admission = self.admission(allocation.path.listener);
+        let admission = self.policy.admission(allocation);
         match admission.map(|a| a.admit(allocation.transport, peer)) {
             Some(Verdict::Admitted { .. }) => Ok(()),
             Some(Verdict::Denied(reason)) => Err(self.deny(id, peer, reason)),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use stunner_config::RelayAddresses;
 use stunner_config::admission::Admission;
 
-use super::Credentials;
+use super::allocation::Allocation;
+use super::{Credentials, Guest, guest};
 use crate::ListenerId;
 
 /// Everything a server takes from the configuration.
@@ -19,8 +20,22 @@ pub struct Policy {
     /// Every listener with live sessions, those that drain on a former port included. A session whose listener is not
     /// in here reaches no peer.
     pub listeners: HashMap<ListenerId, ListenerPolicy>,
+    /// Users besides those of the configuration. The allocation of a guest who is not in here any more reaches no peer.
+    pub guests: Vec<Guest>,
     /// The process drains: new allocations are refused.
     pub draining: Option<Draining>,
+}
+
+impl Policy {
+    /// Which peers an allocation may reach: what its listener's routes admit, for a guest's only what the guest's own
+    /// rules do. `None` where listener or guest have left the policy.
+    pub(super) fn admission(&self, allocation: &Allocation) -> Option<&Admission> {
+        let admission = match allocation.credentials.is_guests() {
+            false => &self.listeners.get(&allocation.path.listener)?.admission,
+            true => guest::by_name(&self.guests, &allocation.username)?.admission(),
+        };
+        Some(admission)
+    }
 }
 
 /// Who may allocate.

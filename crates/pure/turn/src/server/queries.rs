@@ -21,11 +21,8 @@ impl Server {
     pub fn connection_cluster(&self, connection: ConnectionId) -> Option<ClusterId> {
         let connection = self.connections.get(&connection)?;
         let allocation = self.allocations.get(connection.allocation)?;
-        let listener = self.policy.listeners.get(&allocation.path.listener)?;
-        match listener
-            .admission
-            .admit(PeerTransport::Tcp, connection.peer)
-        {
+        let admission = self.policy.admission(allocation)?;
+        match admission.admit(PeerTransport::Tcp, connection.peer) {
             Verdict::Admitted { cluster, .. } => Some(cluster),
             Verdict::Denied(_) => None,
         }

@@ -2,7 +2,7 @@
 
 use stunner_stun::{Family, Message, error_code};
 
-use super::allocate::granted_lifetime;
+use super::allocate::{capped, granted_lifetime};
 use super::answer::{Asked, Refusal, Signer};
 use super::{Effect, EndReason, Server};
 use crate::{AllocationId, Now};
@@ -31,15 +31,14 @@ impl Server {
             Some(_) => return Err(Refusal::code(error_code::PEER_ADDRESS_FAMILY_MISMATCH)),
         };
         let is_dual = allocation.relayed_v4.is_some() && allocation.relayed_v6.is_some();
-        let granted = match lifetime {
-            Some(0) => 0,
-            lifetime => granted_lifetime(lifetime),
+        let (expires, granted) = match lifetime {
+            Some(0) => (now.millis, 0),
+            lifetime => capped(now, granted_lifetime(lifetime), &allocation.credentials),
         };
         match (granted, family) {
             (0, Some(family)) if is_dual => self.end_family(id, family),
             (0, _) => self.end(now, id, EndReason::Deleted),
             _ => {
-                let expires = now.millis + u64::from(granted) * 1000;
                 if let Some(allocation) = self.allocations.get_mut(id) {
                     allocation.expires = expires;
                 }

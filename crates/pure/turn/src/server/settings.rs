@@ -12,6 +12,8 @@ pub const CHANNEL_LIFETIME_MS: u64 = 600_000;
 pub const CONNECTION_TIMEOUT_MS: u64 = 30_000;
 /// How long a nonce is good for, in seconds.
 pub const NONCE_LIFETIME: u64 = 3600;
+/// How long a guest's allocation may outlive the guest, in seconds: what was begun in the last second may be finished.
+pub const GUEST_GRACE: u64 = 60;
 /// The longest datagram that can leave for a peer.
 pub const MAX_PEER_DATAGRAM: usize = 65_507;
 

@@ -13,6 +13,7 @@ mod data;
 mod drain;
 mod expiry;
 mod families;
+mod guests;
 mod hygiene;
 mod listeners;
 mod model;

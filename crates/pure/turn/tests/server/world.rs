@@ -112,6 +112,7 @@ impl World {
             generation: 1,
             auth: AuthPolicy::new(Credentials::new(REALM, method, None)),
             listeners: HashMap::from([(LISTENER, listener(default_rules()))]),
+            guests: Vec::new(),
             draining: None,
         };
         let settings = Settings {
