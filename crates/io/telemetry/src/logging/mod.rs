@@ -57,7 +57,16 @@ pub struct AlreadyInstalled;
 ///
 /// Problems of the spec are logged as warnings; what is right in it applies.
 pub fn init(format: Format, spec: &str) -> Result<LogHandle, AlreadyInstalled> {
-    let (layer, handle) = layer(format, spec, Limits::default(), std::io::stdout());
+    init_on(format, spec, std::io::stdout())
+}
+
+/// The same on another output, for programs whose standard output is for something else.
+pub fn init_on(
+    format: Format,
+    spec: &str,
+    output: impl Write + Send + 'static,
+) -> Result<LogHandle, AlreadyInstalled> {
+    let (layer, handle) = layer(format, spec, Limits::default(), output);
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer))
         .map_err(|_| AlreadyInstalled)?;
     for problem in LogSpec::parse(spec).1 {
