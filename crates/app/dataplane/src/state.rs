@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 use stunner_config::admission::{Admission, Verdict};
 use stunner_config::status::{Runtime as RuntimeStatus, Traffic, TrafficStats};
 use stunner_config::{Config, OffloadEngine, PeerTransport};
-use stunner_telemetry::metrics::{Stunnerd, Totals};
+use stunner_telemetry::metrics::{Registry, Stunnerd, Totals};
 use stunner_turn::server::Policy;
 use tokio::sync::{broadcast, oneshot};
 
 use crate::clock::{Clock, unix_seconds};
-use crate::http::{Dataplane, DenialRecord, Event, ExplainQuery, PeerQuery, Readiness, Session};
+use crate::http::{
+    Dataplane, DenialRecord, Event, ExplainQuery, Identity, PeerQuery, Readiness, Session,
+};
 use crate::shard::{Command, ShardHandle, parse_session_id};
 use crate::shared::Shared;
 
@@ -55,6 +57,7 @@ pub struct ReadyRules {
 /// Answers the questions of the HTTP servers.
 #[derive(Debug)]
 pub struct State {
+    identity: Identity,
     pub clock: Clock,
     pub shards: Vec<ShardHandle>,
     pub shared: Arc<Shared>,
@@ -66,6 +69,7 @@ pub struct State {
 
 impl State {
     pub fn new(
+        identity: Identity,
         clock: Clock,
         shards: Vec<ShardHandle>,
         shared: Arc<Shared>,
@@ -74,6 +78,7 @@ impl State {
         config: Arc<Config>,
     ) -> Self {
         Self {
+            identity,
             clock,
             shards,
             shared,
@@ -144,6 +149,18 @@ impl State {
 }
 
 impl Dataplane for State {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn listeners(&self) -> Vec<String> {
+        let config = self.config.load();
+        let names = config.listeners.iter().map(|it| it.name.clone());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
     fn liveness(&self) -> Result<(), String> {
         let now = self.clock.millis();
         for (index, shard) in self.shards.iter().enumerate() {
@@ -198,8 +215,8 @@ impl Dataplane for State {
         })
     }
 
-    fn metrics(&self) -> String {
-        self.metrics.render()
+    fn registry(&self) -> Registry {
+        self.metrics.registry().clone()
     }
 
     fn sessions(&self) -> BoxFuture<'_, Vec<Session>> {

@@ -16,7 +16,6 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use stunner_config::admission::RelayPorts;
 use stunner_config::diff::{Changes, diff};
 use stunner_config::{Config, PortRange};
 use stunner_net::host;
@@ -31,12 +30,13 @@ pub use self::identity::judge;
 pub use self::names::Names;
 use self::policy::Surroundings;
 use self::ports::PortTable;
+use self::prepare::{Means, Prepared, prepare};
 pub use self::prepare::{PrepareError, PrepareFault};
-use self::prepare::{Prepared, prepare};
 pub use self::servers::HttpServers;
 use crate::clock::Clock;
+use crate::embed::{Member, Neighbours};
 use crate::http::EventKind;
-use crate::shard::{Command, OpenPort, PortId, ShardHandle, Update};
+use crate::shard::{Command, OpenPort, PortId, SessionCounts, ShardHandle, Update};
 use crate::shared::Shared;
 
 /// How long shards may take to put an update in force.
@@ -63,6 +63,14 @@ pub enum ReconcileError {
     Prepare(#[from] PrepareError),
 }
 
+/// A configuration that was put in force.
+#[derive(Debug)]
+pub struct Reconciled {
+    pub changes: Changes,
+    /// What it did to sessions.
+    pub sessions: SessionCounts,
+}
+
 /// Owns the running configuration and what it made.
 #[derive(Debug)]
 pub struct Controller {
@@ -70,7 +78,9 @@ pub struct Controller {
     clock: Clock,
     shards: Vec<ShardHandle>,
     shared: Arc<Shared>,
-    relay_ports: Arc<RelayPorts>,
+    member: Member,
+    /// What the policy in force knows of the other dataplanes.
+    neighbours: Neighbours,
     names: Arc<Mutex<Names>>,
     metrics: Stunnerd,
     log: Option<LogHandle>,
@@ -92,7 +102,7 @@ pub struct Parts {
     pub clock: Clock,
     pub shards: Vec<ShardHandle>,
     pub shared: Arc<Shared>,
-    pub relay_ports: Arc<RelayPorts>,
+    pub member: Member,
     pub names: Arc<Mutex<Names>>,
     pub metrics: Stunnerd,
     pub log: Option<LogHandle>,
@@ -109,7 +119,8 @@ impl Controller {
             clock: parts.clock,
             shards: parts.shards,
             shared: parts.shared,
-            relay_ports: parts.relay_ports,
+            member: parts.member,
+            neighbours: Neighbours::default(),
             names: parts.names,
             metrics: parts.metrics,
             log: parts.log,
@@ -134,38 +145,46 @@ impl Controller {
     }
 
     /// Puts a configuration in force as a whole, or leaves the running one exactly as it is.
-    pub async fn reconcile(&mut self, new: Config) -> Result<Changes, ReconcileError> {
+    pub async fn reconcile(&mut self, new: Config) -> Result<Reconciled, ReconcileError> {
         let changes = diff(&self.config, &new);
         if changes.is_empty() {
             self.config = Arc::new(new);
-            return Ok(changes);
+            let sessions = SessionCounts {
+                live: self.metrics.allocations_active(),
+                ended: 0,
+            };
+            return Ok(Reconciled { changes, sessions });
         }
         let prepared = self.prepare(&new, &changes)?;
-        self.commit(new, &changes, prepared).await;
+        let sessions = self.commit(new, &changes, prepared).await;
         self.metrics.config_applied.add(1);
         self.shared.journal.tell(EventKind::ConfigApplied {
             generation: self.generation,
             changes: changes.to_string(),
         });
-        Ok(changes)
+        Ok(Reconciled { changes, sessions })
     }
 
     fn prepare(&self, new: &Config, changes: &Changes) -> Result<Prepared, PrepareError> {
         if self.settings.dry_run {
             return Ok(Prepared::default());
         }
-        prepare(
-            &self.config,
-            new,
-            changes,
-            &self.ports,
-            &self.servers,
-            self.shards.len(),
-            self.cookie_key,
-        )
+        let means = Means {
+            ports: &self.ports,
+            servers: &self.servers,
+            member: &self.member,
+            shards: self.shards.len(),
+            cookie_key: self.cookie_key,
+        };
+        prepare(&self.config, new, changes, &means)
     }
 
-    async fn commit(&mut self, new: Config, changes: &Changes, prepared: Prepared) {
+    async fn commit(
+        &mut self,
+        new: Config,
+        changes: &Changes,
+        prepared: Prepared,
+    ) -> SessionCounts {
         let now = self.clock.millis();
         if changes.auth {
             let old = policy::credentials(&self.config, self.max_ephemeral_lifetime());
@@ -195,9 +214,12 @@ impl Controller {
                     .unwrap_or(&config.admin.loglevel),
             );
         }
-        self.push(open, removed).await;
+        let addresses = config.listeners.iter().flat_map(|it| it.addresses.fixed());
+        self.member.set_addresses(addresses.collect());
+        let sessions = self.push(open, removed).await;
         self.servers.commit(prepared.servers).await;
         self.close_drained_ports().await;
+        sessions
     }
 
     fn removed_listeners(&self, new: &Config) -> Vec<ListenerId> {
@@ -262,6 +284,17 @@ impl Controller {
         self.push(Vec::new(), Vec::new()).await;
     }
 
+    /// The listening ports of other dataplanes of this process are not for our clients either.
+    pub async fn follow_neighbours(&mut self) {
+        if self.neighbours != self.member.neighbours() {
+            self.push(Vec::new(), Vec::new()).await;
+        }
+    }
+
+    pub fn member(&self) -> &Member {
+        &self.member
+    }
+
     /// Regular housekeeping: reserved ports and drained listening ports.
     pub async fn tick(&mut self) {
         self.shared.relay_ports.expire(self.clock.millis());
@@ -269,15 +302,16 @@ impl Controller {
     }
 
     async fn close_drained_ports(&mut self) {
-        let close = self.ports.take_drained();
-        if close.is_empty() {
+        let drained = self.ports.take_drained();
+        if drained.is_empty() {
             return;
         }
+        let close: Vec<PortId> = drained.iter().map(|(id, _)| *id).collect();
         self.tell_shards(|_| (Vec::new(), close.clone(), Vec::new()))
             .await;
     }
 
-    async fn push(&mut self, mut open: Vec<Vec<OpenPort>>, end: Vec<ListenerId>) {
+    async fn push(&mut self, mut open: Vec<Vec<OpenPort>>, end: Vec<ListenerId>) -> SessionCounts {
         self.tell_shards(|shard| {
             (
                 open.get_mut(shard).map(std::mem::take).unwrap_or_default(),
@@ -285,14 +319,14 @@ impl Controller {
                 end.clone(),
             )
         })
-        .await;
+        .await
     }
 
     /// Builds the policy of this moment and sends it to every shard, with what else is to be done.
     async fn tell_shards(
         &mut self,
         mut work: impl FnMut(usize) -> (Vec<OpenPort>, Vec<PortId>, Vec<ListenerId>),
-    ) {
+    ) -> SessionCounts {
         let policy = Arc::new(self.policy());
         self.shared.journal.set_policy(Arc::clone(&policy));
         let mut done = Vec::with_capacity(self.shards.len());
@@ -309,31 +343,34 @@ impl Controller {
             shard.send(Command::Update(Box::new(update), sender));
             done.push(receiver);
         }
+        let mut sessions = SessionCounts::default();
         for (index, receiver) in done.into_iter().enumerate() {
-            if tokio::time::timeout(SHARD_PATIENCE, receiver)
-                .await
-                .is_err()
-            {
-                tracing::error!(
+            match tokio::time::timeout(SHARD_PATIENCE, receiver).await {
+                Ok(counts) => sessions += counts.unwrap_or_default(),
+                Err(_) => tracing::error!(
                     scope = "reconciler",
                     "shard {index} has not taken the change yet; it may be stuck"
-                );
+                ),
             }
         }
+        sessions
     }
 
     fn policy(&mut self) -> Policy {
         self.generation += 1;
         self.metrics.config_generation.set(self.generation);
+        self.neighbours = self.member.neighbours();
+        let mut local_addresses = host::local_addresses().unwrap_or_default();
+        local_addresses.extend(&self.neighbours.addresses);
+        let own_ports = self.ports.iter();
         let around = Surroundings {
             answers: &self.answers,
-            local_addresses: host::local_addresses().unwrap_or_default(),
-            listening: self
-                .ports
-                .iter()
+            local_addresses,
+            listening: own_ports
                 .map(|(_, port)| (port.transport, port.number))
+                .chain(self.neighbours.ports.iter().copied())
                 .collect(),
-            relay_ports: Arc::clone(&self.relay_ports),
+            relay_ports: Arc::clone(self.shared.relay_ports.live().ports()),
             allow_loopback: self.settings.allow_loopback_peers,
             max_ephemeral_lifetime: self.max_ephemeral_lifetime(),
             previous: self.previous.clone(),

@@ -11,6 +11,7 @@ use stunner_net::stream::{self, ListenOptions};
 use stunner_net::udp::{UdpOptions, UdpSocket};
 use stunner_turn::ListenerId;
 
+use crate::embed::Claim;
 use crate::shard::{Mode, OpenPort, PortId, PortState, Sockets};
 
 /// A port this process listens on, with one set of sockets per shard.
@@ -27,6 +28,8 @@ pub struct Port {
     pub listener: ListenerId,
     pub mode: Mode,
     sessions: Vec<Arc<AtomicU32>>,
+    /// Keeps other dataplanes of this process away.
+    _claim: Claim,
 }
 
 impl Port {
@@ -42,23 +45,19 @@ impl Port {
 /// Sockets that are bound but not yet served: dropping them undoes the binding.
 #[derive(Debug)]
 pub struct BoundPort {
-    transport: PeerTransport,
-    number: u16,
+    claim: Claim,
     by_shard: Vec<Sockets>,
 }
 
 impl BoundPort {
-    /// Binds `number` on all local addresses of both families, once per shard.
-    pub fn bind(transport: PeerTransport, number: u16, shards: usize) -> io::Result<Self> {
-        let addresses = probe(transport, number)?;
+    /// Binds a port on all local addresses of both families, once per shard.
+    pub fn bind(claim: Claim, shards: usize) -> io::Result<Self> {
+        let transport = claim.transport();
+        let addresses = probe(transport, claim.number())?;
         let by_shard = (0..shards)
             .map(|_| bind_set(transport, &addresses))
             .collect::<io::Result<_>>()?;
-        Ok(Self {
-            transport,
-            number,
-            by_shard,
-        })
+        Ok(Self { claim, by_shard })
     }
 }
 
@@ -96,7 +95,7 @@ impl PortTable {
             .zip(&sessions)
             .map(|(sockets, sessions)| OpenPort {
                 id,
-                number: bound.number,
+                number: bound.claim.number(),
                 sockets,
                 sessions: Arc::clone(sessions),
             })
@@ -104,12 +103,13 @@ impl PortTable {
         self.ports.insert(
             id.0,
             Port {
-                transport: bound.transport,
-                number: bound.number,
+                transport: bound.claim.transport(),
+                number: bound.claim.number(),
                 owner: Some(listener),
                 listener,
                 mode,
                 sessions,
+                _claim: bound.claim,
             },
         );
         opened
@@ -127,18 +127,19 @@ impl PortTable {
         }
     }
 
-    /// Forgets ports that nobody owns and nobody uses; the result says which to close.
-    pub fn take_drained(&mut self) -> Vec<PortId> {
+    /// Takes out the ports that nobody owns and nobody uses. They are to be closed before they are dropped: then
+    /// another dataplane may have them.
+    pub fn take_drained(&mut self) -> Vec<(PortId, Port)> {
         let drained: Vec<u32> = self
             .ports
             .iter()
             .filter(|(_, port)| port.owner.is_none() && port.sessions() == 0)
             .map(|(id, _)| *id)
             .collect();
-        for id in &drained {
-            self.ports.remove(id);
-        }
-        drained.into_iter().map(PortId).collect()
+        drained
+            .into_iter()
+            .filter_map(|id| Some((PortId(id), self.ports.remove(&id)?)))
+            .collect()
     }
 
     pub fn states(&self) -> Vec<PortState> {
@@ -215,24 +216,32 @@ fn bind_set(transport: PeerTransport, addresses: &[SocketAddr]) -> io::Result<So
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embed::Host;
+
+    fn bind(transport: PeerTransport, number: u16) -> io::Result<BoundPort> {
+        let claim = Host::with_open_files(1000)
+            .join("test")
+            .claim(transport, number);
+        BoundPort::bind(claim.expect("a host of its own"), 2)
+    }
 
     #[test]
     fn a_port_that_somebody_has_is_not_shared_though_its_sockets_could_be() {
         for transport in [PeerTransport::Udp, PeerTransport::Tcp] {
             let (number, held) = (20_000..30_000)
-                .find_map(|number| Some((number, BoundPort::bind(transport, number, 2).ok()?)))
+                .find_map(|number| Some((number, bind(transport, number).ok()?)))
                 .unwrap();
-            let error = BoundPort::bind(transport, number, 2).unwrap_err();
+            let error = bind(transport, number).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
             drop(held);
-            BoundPort::bind(transport, number, 2).unwrap();
+            bind(transport, number).unwrap();
         }
     }
 
     #[test]
     fn a_port_drains_without_an_owner_and_goes_after_its_last_session() {
         let (number, bound) = (20_000..30_000)
-            .find_map(|n| Some((n, BoundPort::bind(PeerTransport::Udp, n, 2).ok()?)))
+            .find_map(|n| Some((n, bind(PeerTransport::Udp, n).ok()?)))
             .unwrap();
         let mut table = PortTable::default();
         let opened = table.open(bound, ListenerId(1), Mode::Udp);
@@ -243,7 +252,8 @@ mod tests {
         table.assign(id, None);
         assert!(table.take_drained().is_empty(), "a session is left");
         opened[1].sessions.fetch_sub(1, Ordering::Relaxed);
-        assert_eq!(table.take_drained(), [id]);
+        let drained = table.take_drained();
+        assert_eq!(drained.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [id]);
         assert_eq!(table.find(PeerTransport::Udp, number), None);
     }
 }

@@ -9,6 +9,7 @@ use stunner_net::identity::IdentityError;
 use super::identity::mode_of;
 use super::ports::{BoundPort, PortTable};
 use super::servers::{HttpServers, PreparedServers};
+use crate::embed::Member;
 use crate::shard::{Mode, PortId};
 
 /// Why a configuration cannot be put in force.
@@ -151,33 +152,42 @@ pub struct Prepared {
     pub servers: PreparedServers,
 }
 
+/// What a change is prepared with.
+#[derive(Debug)]
+pub struct Means<'a> {
+    pub ports: &'a PortTable,
+    pub servers: &'a HttpServers,
+    pub member: &'a Member,
+    pub shards: usize,
+    pub cookie_key: [u8; 32],
+}
+
 pub fn prepare(
     old: &Config,
     new: &Config,
     changes: &Changes,
-    ports: &PortTable,
-    servers: &HttpServers,
-    shards: usize,
-    cookie_key: [u8; 32],
+    means: &Means<'_>,
 ) -> Result<Prepared, PrepareError> {
     let listeners = new
         .listeners
         .iter()
         .enumerate()
         .map(|(index, listener)| {
-            let mode = match unchanged_mode(old, listener, changes, ports) {
+            let mode = match unchanged_mode(old, listener, changes, means.ports) {
                 Some(mode) => mode,
-                None => mode_of(listener, cookie_key).map_err(|cause| PrepareError::Identity {
-                    listener: listener.name.clone(),
-                    cause,
-                })?,
+                None => {
+                    mode_of(listener, means.cookie_key).map_err(|cause| PrepareError::Identity {
+                        listener: listener.name.clone(),
+                        cause,
+                    })?
+                }
             };
-            prepare_port(index, listener, mode, ports, shards)
+            prepare_port(index, listener, mode, means)
         })
         .collect::<Result<_, _>>()?;
     Ok(Prepared {
         ports: listeners,
-        servers: servers.prepare(&new.admin, changes)?,
+        servers: means.servers.prepare(&new.admin, changes)?,
     })
 }
 
@@ -185,28 +195,36 @@ fn prepare_port(
     index: usize,
     listener: &Listener,
     mode: Mode,
-    ports: &PortTable,
-    shards: usize,
+    means: &Means<'_>,
 ) -> Result<PreparedPort, PrepareError> {
-    let transport = listener.protocol.socket();
-    let existing = ports.find(transport, listener.port);
+    let existing = means.ports.find(listener.protocol.socket(), listener.port);
     let bound = match existing {
         Some(_) => None,
-        None => {
-            let bound = BoundPort::bind(transport, listener.port, shards);
-            Some(bound.map_err(|cause| PrepareError::Port {
-                listener: listener.name.clone(),
-                protocol: listener.protocol,
-                port: listener.port,
-                cause,
-            })?)
-        }
+        None => Some(bind_port(listener, means)?),
     };
     Ok(PreparedPort {
         listener: index,
         mode,
         existing,
         bound,
+    })
+}
+
+fn bind_port(listener: &Listener, means: &Means<'_>) -> Result<BoundPort, PrepareError> {
+    let (protocol, port) = (listener.protocol, listener.port);
+    let name = || listener.name.clone();
+    let claim = means.member.claim(protocol.socket(), port);
+    let claim = claim.map_err(|holder| PrepareError::Taken {
+        listener: name(),
+        protocol,
+        port,
+        holder: holder.to_string(),
+    })?;
+    BoundPort::bind(claim, means.shards).map_err(|cause| PrepareError::Port {
+        listener: name(),
+        protocol,
+        port,
+        cause,
     })
 }
 

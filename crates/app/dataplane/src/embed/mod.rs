@@ -7,11 +7,14 @@
 mod host;
 mod instance;
 mod options;
+mod plane;
 mod routers;
 
 pub use self::host::Host;
+pub(crate) use self::host::{Claim, LiveRelays, Member, Neighbours};
 pub use self::instance::{Applied, Instance};
 pub use self::options::Options;
 pub use self::options::defaults;
+pub(crate) use self::plane::Plane;
 pub use self::routers::{Dataplanes, admin_router, health_router, metrics_router};
 pub use crate::control::{PrepareError, PrepareFault};

@@ -20,6 +20,7 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use stunner_config::{HttpEndpoint, HttpHost};
+use stunner_telemetry::metrics::Registry;
 use tokio::sync::broadcast;
 
 pub use admin::admin_router;
@@ -51,15 +52,31 @@ pub enum Readiness {
     NotReady { why: String },
 }
 
+/// Which dataplane this is, where a process has several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// `namespace/gateway`.
+    pub name: String,
+    /// No two dataplanes of a process ever have the same.
+    pub number: u64,
+}
+
 /// What the HTTP servers can ask of a running dataplane.
 pub trait Dataplane: Send + Sync + 'static {
+    fn identity(&self) -> Identity;
+    /// The names of the listeners in force, sorted.
+    fn listeners(&self) -> Vec<String>;
     /// Fails when a shard has stopped turning, and says which.
     fn liveness(&self) -> Result<(), String>;
     fn readiness(&self) -> Readiness;
     /// The status document. Load balancers publish it, so there is no secret in it.
     fn status(&self) -> serde_json::Value;
+    /// The series of this dataplane.
+    fn registry(&self) -> Registry;
     /// All metrics in the Prometheus text format.
-    fn metrics(&self) -> String;
+    fn metrics(&self) -> String {
+        self.registry().render()
+    }
     fn sessions(&self) -> BoxFuture<'_, Vec<Session>>;
     /// Ends a session; `false` when there is none of that id.
     fn end_session(&self, id: String) -> BoxFuture<'_, bool>;

@@ -1,23 +1,22 @@
 //! The running process: follows the configuration, drains, stops.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use stunner_cds::{Notice, Provenance, Update};
 use stunner_config::Config;
-use stunner_net::host;
 use stunner_process::Signals;
 use stunner_telemetry::logging::LogHandle;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::start::{assemble, first_config};
+use super::start::{first_config, plane_options};
 use super::{RunError, VERSION};
 use crate::cli::Options;
-use crate::control::{Answers, Controller, ReconcileError};
+use crate::control::ReconcileError;
+use crate::embed::{Applied, Plane};
 use crate::http::{BindAddress, Dataplane, EventKind, HttpServer, Running, admin_router};
-use crate::state::{Phase, State};
+use crate::state::Phase;
 
 /// A configuration that comes this soon after the start was at hand.
 const AT_HAND: Duration = Duration::from_millis(500);
@@ -25,8 +24,6 @@ const AT_HAND: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(250);
 /// How soon a configuration that could not be applied is tried again.
 const RETRY: Duration = Duration::from_secs(5);
-/// How long shards may take to end.
-const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where configurations come from after the first.
 #[derive(Debug)]
@@ -60,24 +57,13 @@ impl Source {
 
 #[derive(Debug)]
 pub(super) struct Process {
-    pub(super) options: Options,
-    pub(super) controller: Controller,
-    pub(super) state: Arc<State>,
-    pub(super) threads: Vec<JoinHandle<()>>,
-    pub(super) answers: mpsc::Receiver<Answers>,
-    pub(super) source: Source,
-    pub(super) admin: Option<Running>,
-    pub(super) signals: Signals,
+    options: Options,
+    plane: Plane,
+    source: Source,
+    admin: Option<Running>,
+    signals: Signals,
     /// A configuration that another process stands in the way of, and when to try it again.
-    pub(super) refused: Option<(Config, Instant)>,
-}
-
-/// A drain under way.
-#[derive(Debug)]
-struct Drain {
-    deadline: Instant,
-    /// What the event stream was told last.
-    told: Option<u64>,
+    refused: Option<(Config, Instant)>,
 }
 
 impl Process {
@@ -95,13 +81,7 @@ impl Process {
         for warning in &options.warnings {
             tracing::warn!(scope = "stunnerd", "{warning}");
         }
-        let open_files = host::raise_open_files().unwrap_or_else(|error| {
-            tracing::warn!(
-                scope = "stunnerd",
-                "cannot raise the limit of open files: {error}"
-            );
-            u64::MAX
-        });
+        let plane_options = plane_options(&options, log);
         let (first, source) = tokio::select! {
             loaded = first_config(&options) => loaded?,
             () = signals.at_least(1) => {
@@ -109,7 +89,14 @@ impl Process {
                 return Ok(None);
             }
         };
-        let mut process = assemble(options, log, signals, open_files, source)?;
+        let mut process = Process {
+            options,
+            plane: Plane::start(plane_options)?,
+            source,
+            admin: None,
+            signals,
+            refused: None,
+        };
         process.open_admin();
         match first {
             Some(config) => process.apply_first(config).await?,
@@ -123,7 +110,7 @@ impl Process {
         let Some(address) = self.options.admin_address.filter(|_| !self.options.dry_run) else {
             return;
         };
-        let dataplane = Arc::clone(&self.state) as Arc<dyn Dataplane>;
+        let dataplane = Arc::clone(&self.plane.state) as Arc<dyn Dataplane>;
         let served = HttpServer::bind(&BindAddress::from(address))
             .and_then(|bound| bound.serve(admin_router(dataplane)));
         match served {
@@ -137,8 +124,8 @@ impl Process {
     }
 
     async fn apply_first(&mut self, config: Config) -> Result<(), RunError> {
-        let changes = self.controller.reconcile(config).await?;
-        self.applied(&changes.to_string());
+        let applied = self.plane.apply(config).await;
+        self.applied(&applied.map_err(ReconcileError::Prepare)?);
         Ok(())
     }
 
@@ -149,36 +136,27 @@ impl Process {
         let deadline = Instant::now() + AT_HAND;
         while let Ok(Some(heard)) = tokio::time::timeout_at(deadline, self.source.next()).await {
             self.heard(heard).await;
-            if self.state.phase() == Phase::Ready {
+            if self.plane.state.phase() == Phase::Ready {
                 return;
             }
         }
         let config = stunner_config::bootstrap(&self.options.id);
-        if let Err(error) = self.controller.reconcile(config).await {
+        if let Err(error) = self.plane.bootstrap(config).await {
             tracing::error!(
                 scope = "stunnerd",
                 "cannot serve health checks yet: {error}"
             );
         }
-        self.state.set_config(Arc::clone(self.controller.config()));
         tracing::info!(scope = "stunnerd", "waiting for the first configuration");
     }
 
-    fn applied(&self, changes: &str) {
-        self.state.set_config(Arc::clone(self.controller.config()));
-        if self.state.phase() == Phase::NotReady {
-            self.state.set_phase(Phase::Ready);
-        }
-        tracing::info!(scope = "reconciler", "configuration applied: {changes}");
-        let admin = &self.controller.config().admin;
-        if admin.offload_engine != stunner_config::OffloadEngine::None {
-            tracing::warn!(
-                scope = "offload",
-                "offload engine `{}` is asked for, but this build has none: packets go through the \
-                 dataplane itself",
-                admin.offload_engine.as_str()
-            );
-        }
+    fn applied(&self, applied: &Applied) {
+        tracing::info!(
+            scope = "reconciler",
+            "configuration applied: {}",
+            applied.changes
+        );
+        self.plane.warn_of_offload();
     }
 
     /// Runs until drained, or until a second signal.
@@ -197,22 +175,24 @@ impl Process {
     async fn follow(&mut self, signals: &Signals) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut drain: Option<Drain> = None;
+        let mut drain_deadline: Option<Instant> = None;
         loop {
             tokio::select! {
                 Some(heard) = self.source.next() => self.heard(heard).await,
-                Some(answers) = self.answers.recv() => self.controller.set_answers(answers).await,
+                Some(answers) = self.plane.answers.recv() => {
+                    self.plane.controller.set_answers(answers).await;
+                }
                 _ = ticks.tick() => {
-                    self.controller.tick().await;
+                    self.plane.controller.tick().await;
                     self.retry().await;
-                    if let Some(drain) = &mut drain
-                        && self.is_drained(drain).await
+                    if let Some(deadline) = drain_deadline
+                        && self.is_drained(deadline).await
                     {
                         return;
                     }
                 }
-                () = signals.at_least(1), if drain.is_none() => {
-                    drain = Some(self.start_draining().await);
+                () = signals.at_least(1), if drain_deadline.is_none() => {
+                    drain_deadline = Some(self.start_draining().await);
                 }
             }
         }
@@ -234,15 +214,15 @@ impl Process {
         }
         self.refused = None;
         let config = update.config;
-        match self.controller.reconcile(config.clone()).await {
-            Ok(changes) => self.applied(&changes.to_string()),
-            Err(ReconcileError::Prepare(error)) => {
+        match self.plane.apply(config.clone()).await {
+            Ok(applied) => self.applied(&applied),
+            Err(error) => {
                 tracing::error!(
                     scope = "reconciler",
                     "the new configuration is refused, the running one stays as it is: {error}; hint: {}",
                     error.hint()
                 );
-                self.rejected(error.to_string());
+                self.plane.rejected(error.to_string());
                 if error.may_pass() {
                     self.refused = Some((config, Instant::now() + RETRY));
                 }
@@ -256,8 +236,8 @@ impl Process {
         let Some((config, _)) = self.refused.take_if(|(_, due)| *due <= Instant::now()) else {
             return;
         };
-        match self.controller.reconcile(config.clone()).await {
-            Ok(changes) => self.applied(&changes.to_string()),
+        match self.plane.apply(config.clone()).await {
+            Ok(applied) => self.applied(&applied),
             Err(error) => {
                 tracing::debug!(scope = "reconciler", "still refused: {error}");
                 self.refused = Some((config, Instant::now() + RETRY));
@@ -266,8 +246,8 @@ impl Process {
     }
 
     fn noticed(&self, notice: Notice) {
-        let connected = &self.controller.metrics().cds_connected;
-        let journal = &self.state.shared.journal;
+        let connected = &self.plane.controller.metrics().cds_connected;
+        let journal = &self.plane.state.shared.journal;
         match notice {
             Notice::Up { origin } => {
                 connected.set(1);
@@ -277,76 +257,46 @@ impl Process {
                 connected.set(0);
                 journal.tell(EventKind::CdsLost { origin, why });
             }
-            Notice::BadConfig { why } => self.rejected(why),
+            Notice::BadConfig { why } => self.plane.rejected(why),
         }
     }
 
-    fn rejected(&self, why: String) {
-        self.controller.metrics().config_rejected.add(1);
-        let event = EventKind::ConfigRejected { why };
-        self.state.shared.journal.tell(event);
-    }
-
-    async fn start_draining(&mut self) -> Drain {
-        self.state.set_phase(Phase::Terminating);
-        self.controller.metrics().draining.set(1);
+    /// Gives the deadline.
+    async fn start_draining(&mut self) -> Instant {
         let deadline = Instant::now() + self.options.drain_timeout;
-        self.controller.start_draining().await;
+        self.plane.start_draining().await;
         tracing::info!(
             scope = "stunnerd",
             "draining: {} live allocation(s), at most {} s; a second signal stops at once",
-            self.state.metrics.allocations_active(),
+            self.plane.state.metrics.allocations_active(),
             self.options.drain_timeout.as_secs()
         );
-        Drain {
-            deadline,
-            told: None,
-        }
+        deadline
     }
 
     /// Whether there is nothing left to wait for. A shard that does not answer is waited for until the deadline.
-    async fn is_drained(&self, drain: &mut Drain) -> bool {
-        let counted = self.state.active_allocations().await;
-        if let Some(remaining) = counted
-            && drain.told != counted
-        {
-            drain.told = counted;
-            let gauge = &self.controller.metrics().drain_remaining_allocations;
-            gauge.set(remaining);
-            let event = EventKind::Draining { remaining };
-            self.state.shared.journal.tell(event);
-        }
-        if counted == Some(0) {
+    async fn is_drained(&mut self, deadline: Instant) -> bool {
+        if self.plane.remaining().await == Some(0) {
             tracing::info!(scope = "stunnerd", "drained");
             return true;
         }
-        let late = Instant::now() >= drain.deadline;
+        let late = Instant::now() >= deadline;
         if late {
             tracing::warn!(
                 scope = "stunnerd",
                 "--drain-timeout is over, ending {} allocation(s)",
-                self.state.metrics.allocations_active()
+                self.plane.state.metrics.allocations_active()
             );
         }
         late
     }
 
     async fn stop(mut self) {
-        self.controller.stop().await;
+        self.plane.controller.stop().await;
         if let Some(admin) = self.admin.take() {
             admin.stop().await;
         }
-        let patience = Instant::now() + STOP_PATIENCE;
-        for (index, thread) in self.threads.into_iter().enumerate() {
-            while !thread.is_finished() && Instant::now() < patience {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-            if !thread.is_finished() {
-                tracing::error!(scope = "stunnerd", "shard {index} is stuck and left behind");
-            } else if thread.join().is_err() {
-                tracing::error!(scope = "stunnerd", "shard {index} had panicked");
-            }
-        }
+        self.plane.join().await;
         tracing::info!(scope = "stunnerd", "stopped");
     }
 }

@@ -1,5 +1,6 @@
 //! What the controller and other shards may ask of a shard.
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -67,9 +68,24 @@ pub struct Update {
     pub end: Vec<ListenerId>,
 }
 
+/// What an update did to the sessions of a shard.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SessionCounts {
+    pub live: u64,
+    /// Those whose listener the update took away.
+    pub ended: u64,
+}
+
+impl AddAssign for SessionCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.live += other.live;
+        self.ended += other.ended;
+    }
+}
+
 #[derive(Debug)]
 pub enum Command {
-    Update(Box<Update>, oneshot::Sender<()>),
+    Update(Box<Update>, oneshot::Sender<SessionCounts>),
     /// A client's stream that belongs to a connection of this shard (RFC 6062 ConnectionBind).
     Adopt(Box<Stream>),
     Sessions(oneshot::Sender<Vec<Session>>),

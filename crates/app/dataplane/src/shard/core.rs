@@ -13,7 +13,7 @@ use stunner_telemetry::metrics::{
 use stunner_turn::server::{ConnectionId, RequestId, Server};
 use stunner_turn::{AllocationId, ListenerId, Now};
 
-use super::command::{Mode, OpenPort, PortState, Sockets, Update};
+use super::command::{Mode, OpenPort, PortState, SessionCounts, Sockets, Update};
 use super::dtls::DtlsTable;
 use super::peers::Peers;
 use super::ports::{Port, Ports};
@@ -113,7 +113,7 @@ impl Core {
     }
 
     /// Puts a committed configuration change in force.
-    pub fn apply(&mut self, update: Update) {
+    pub fn apply(&mut self, update: Update) -> SessionCounts {
         for port in update.open {
             self.open_port(port);
         }
@@ -124,13 +124,19 @@ impl Core {
             self.count_socket(&state);
             self.ports.set_state(state);
         }
+        let before = self.server.allocation_count() as u64;
         for listener in update.end {
             self.end_listener(listener);
         }
+        let live = self.server.allocation_count() as u64;
         for port in update.close {
             self.closed_kernel_drops += self.ports.get(port.0).map_or(0, kernel_drops);
             self.ports.close(port);
             self.dtls.port_closed(port.0);
+        }
+        SessionCounts {
+            live,
+            ended: before.saturating_sub(live),
         }
     }
 

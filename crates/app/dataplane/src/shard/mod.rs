@@ -32,7 +32,9 @@ use stunner_net::udp::{RecvBatch, SendBatch};
 use stunner_telemetry::metrics::ShardMetrics;
 use stunner_turn::server::{EndReason, Policy, Server, Settings};
 
-pub use self::command::{Command, Mode, OpenPort, PortId, PortState, ShardHandle, Sockets, Update};
+pub use self::command::{
+    Command, Mode, OpenPort, PortId, PortState, SessionCounts, ShardHandle, Sockets, Update,
+};
 use self::core::Core;
 pub use self::sessions::{parse_session_id, session_id};
 use self::stats::Pulse;
@@ -253,11 +255,11 @@ impl Shard {
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Update(update, done) => {
-                    self.core.apply(*update);
+                    let sessions = self.core.apply(*update);
                     self.core.flush_streams();
                     self.core.flush_dtls();
                     self.publish();
-                    let _ = done.send(());
+                    let _ = done.send(sessions);
                 }
                 Command::Adopt(stream) => self.core.insert_stream(stream),
                 Command::Sessions(answer) => {

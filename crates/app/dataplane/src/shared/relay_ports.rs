@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use stunner_config::admission::RelayPorts;
 use stunner_config::{PeerTransport, PortRange};
 use stunner_net::stream::{self, ListenOptions};
 use stunner_net::udp::{UdpOptions, UdpSocket};
+
+use crate::embed::{Host, LiveRelays};
 
 /// How long a port reserved by EVEN-PORT waits for its RESERVATION-TOKEN (RFC 8656 §7.2: at least 30 s).
 const RESERVATION_MILLIS: u64 = 30_000;
@@ -44,10 +45,11 @@ pub struct OpenedRelay {
     pub reservation: Option<[u8; 8]>,
 }
 
-/// Opens relay sockets and knows which of this process' relay ports are live.
+/// Opens the relay sockets of one dataplane. Which relay ports are live, the host knows for all dataplanes of the process;
+/// a port that another has is skipped.
 #[derive(Debug)]
 pub struct RelayPortPool {
-    live: Arc<RelayPorts>,
+    host: Host,
     state: Mutex<State>,
     /// Descriptors from this one on are not for relay sockets. The kernel gives the lowest that is free, so a
     /// socket's own number says how many are taken.
@@ -57,7 +59,7 @@ pub struct RelayPortPool {
 #[derive(Debug, Default)]
 struct State {
     range: Option<PortRange>,
-    /// A port may be open in both families at once: the shared bitmap clears with the last of them.
+    /// Ports of this pool, with how many sockets each has: one of each family at most.
     open: HashMap<(PeerTransport, u16), u8>,
     reservations: HashMap<[u8; 8], Reservation>,
 }
@@ -70,14 +72,19 @@ struct Reservation {
 }
 
 impl RelayPortPool {
-    /// `open_files` is the limit of the process.
-    pub fn new(live: Arc<RelayPorts>, open_files: u64) -> Self {
+    pub fn new(host: Host) -> Self {
+        let open_files = host.open_files();
         let spared = SPARED_FILES.min(open_files / SPARED_PART);
         Self {
-            live,
+            host,
             state: Mutex::default(),
             first_spared: RawFd::try_from(open_files - spared).unwrap_or(RawFd::MAX),
         }
+    }
+
+    /// Relay ports of all dataplanes of this process.
+    pub fn live(&self) -> &LiveRelays {
+        self.host.relays()
     }
 
     fn bind_udp(&self, address: IpAddr, port: u16) -> io::Result<UdpSocket> {
@@ -109,11 +116,11 @@ impl RelayPortPool {
         now_millis: u64,
     ) -> io::Result<OpenedRelay> {
         let mut state = self.lock();
-        state.expire(&self.live, now_millis);
+        state.expire(self.live(), now_millis);
         let range = match state.range {
             None if !even => {
                 let socket = self.bind_udp(address, 0)?;
-                state.opened(&self.live, PeerTransport::Udp, socket.local_addr().port());
+                state.opened(self.live(), PeerTransport::Udp, socket.local_addr().port());
                 return Ok(OpenedRelay {
                     socket,
                     reservation: None,
@@ -132,7 +139,7 @@ impl RelayPortPool {
                 Err(_) => continue,
             };
             if !reserve_next {
-                state.opened(&self.live, PeerTransport::Udp, port);
+                state.opened(self.live(), PeerTransport::Udp, port);
                 return Ok(OpenedRelay {
                     socket,
                     reservation: None,
@@ -145,8 +152,8 @@ impl RelayPortPool {
             let Ok(next) = self.bind_udp(address, port + 1) else {
                 continue;
             };
-            state.opened(&self.live, PeerTransport::Udp, port);
-            state.opened(&self.live, PeerTransport::Udp, port + 1);
+            state.opened(self.live(), PeerTransport::Udp, port);
+            state.opened(self.live(), PeerTransport::Udp, port + 1);
             let token: [u8; 8] = rand::random();
             state.reservations.insert(
                 token,
@@ -167,33 +174,55 @@ impl RelayPortPool {
     /// Takes the socket that was reserved under `token`, once.
     pub fn take_reservation(&self, token: [u8; 8], now_millis: u64) -> Option<UdpSocket> {
         let mut state = self.lock();
-        state.expire(&self.live, now_millis);
+        state.expire(self.live(), now_millis);
         state.reservations.remove(&token).map(|held| held.socket)
     }
 
     /// Opens the listening socket of an RFC 6062 allocation.
     pub fn open_tcp(&self, address: IpAddr) -> io::Result<stream::Listener> {
         let mut state = self.lock();
-        let listener = match state.range {
-            None => self.bind_tcp(address, 0)?,
-            Some(range) => shuffled(range)
-                .filter(|port| !state.open.contains_key(&(PeerTransport::Tcp, *port)))
-                .map(|port| self.bind_tcp(address, port))
-                .find(|result| result.as_ref().err().is_none_or(is_out_of_files))
-                .unwrap_or_else(|| Err(no_port(range)))?,
+        let Some(range) = state.range else {
+            let listener = self.bind_tcp(address, 0)?;
+            state.opened(
+                self.live(),
+                PeerTransport::Tcp,
+                listener.local_addr().port(),
+            );
+            return Ok(listener);
         };
-        state.opened(&self.live, PeerTransport::Tcp, listener.local_addr().port());
+        // The kernel would let these sockets share a port with others of this process: with relay sockets, of which
+        // none may be opened meanwhile, and with listeners.
+        let mut live = self.live().lock();
+        let listener = shuffled(range)
+            .filter(|port| !live.contains(PeerTransport::Tcp, *port))
+            .filter(|port| !self.host.is_listening(PeerTransport::Tcp, *port))
+            .map(|port| self.bind_tcp(address, port))
+            .find(|result| result.as_ref().err().is_none_or(is_out_of_files))
+            .unwrap_or_else(|| Err(no_port(range)))?;
+        let port = listener.local_addr().port();
+        *state.open.entry((PeerTransport::Tcp, port)).or_insert(0) += 1;
+        live.opened(PeerTransport::Tcp, port);
         Ok(listener)
     }
 
     /// Says that a relay socket on `port` is closed.
     pub fn closed(&self, transport: PeerTransport, port: u16) {
-        self.lock().closed(&self.live, transport, port);
+        self.lock().closed(self.live(), transport, port);
     }
 
     /// Closes reserved sockets whose time is over.
     pub fn expire(&self, now_millis: u64) {
-        self.lock().expire(&self.live, now_millis);
+        self.lock().expire(self.live(), now_millis);
+    }
+
+    /// Gives everything back, once no shard has a relay socket any more.
+    pub fn shut(&self) {
+        let mut state = self.lock();
+        state.reservations.clear();
+        let mut live = self.live().lock();
+        for ((transport, port), count) in state.open.drain() {
+            (0..count).for_each(|_| live.closed(transport, port));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -202,23 +231,23 @@ impl RelayPortPool {
 }
 
 impl State {
-    fn opened(&mut self, live: &RelayPorts, transport: PeerTransport, port: u16) {
+    fn opened(&mut self, live: &LiveRelays, transport: PeerTransport, port: u16) {
         *self.open.entry((transport, port)).or_insert(0) += 1;
-        live.set(transport, port);
+        live.lock().opened(transport, port);
     }
 
-    fn closed(&mut self, live: &RelayPorts, transport: PeerTransport, port: u16) {
+    fn closed(&mut self, live: &LiveRelays, transport: PeerTransport, port: u16) {
         let Some(count) = self.open.get_mut(&(transport, port)) else {
             return;
         };
         *count -= 1;
         if *count == 0 {
             self.open.remove(&(transport, port));
-            live.clear(transport, port);
         }
+        live.lock().closed(transport, port);
     }
 
-    fn expire(&mut self, live: &RelayPorts, now_millis: u64) {
+    fn expire(&mut self, live: &LiveRelays, now_millis: u64) {
         if self.reservations.is_empty() {
             return;
         }
@@ -274,26 +303,30 @@ fn here_or_anywhere<T>(address: IpAddr, bind: impl Fn(IpAddr) -> io::Result<T>) 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use stunner_config::admission::RelayPorts;
+
     use super::*;
 
     const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     fn pool() -> (RelayPortPool, Arc<RelayPorts>) {
-        let live = Arc::new(RelayPorts::default());
-        (RelayPortPool::new(Arc::clone(&live), u64::MAX), live)
+        let host = Host::with_open_files(u64::MAX);
+        let live = Arc::clone(host.relays().ports());
+        (RelayPortPool::new(host), live)
     }
 
     #[test]
     fn the_last_open_files_are_not_for_relay_sockets() {
-        let live = Arc::new(RelayPorts::default());
         for range in [None, Some(free_range(4))] {
-            let pool = RelayPortPool::new(Arc::clone(&live), 1);
+            let pool = RelayPortPool::new(Host::with_open_files(1));
             pool.set_range(range);
             let error = pool.open_udp(LOOPBACK, false, false, 0).expect_err("none");
             assert!(is_out_of_files(&error), "{error}");
             assert!(is_out_of_files(&pool.open_tcp(LOOPBACK).expect_err("none")));
         }
-        let pool = RelayPortPool::new(live, 100_000);
+        let pool = RelayPortPool::new(Host::with_open_files(100_000));
         assert_eq!(pool.first_spared, 100_000 - 64);
         assert!(pool.open_udp(LOOPBACK, false, false, 0).is_ok());
     }
@@ -355,6 +388,48 @@ mod tests {
         pool.expire(80_000);
         assert!(pool.take_reservation(token, 80_000).is_none());
         assert!(!live.contains(PeerTransport::Udp, port + 1));
+    }
+
+    #[test]
+    fn pools_on_one_range_skip_each_others_ports() {
+        let host = Host::with_open_files(u64::MAX);
+        let pools = [(); 2].map(|()| RelayPortPool::new(host.clone()));
+        let range = free_range(6);
+        let member = host.join("ns/gw");
+        let listener = member.claim(PeerTransport::Tcp, range.last).unwrap();
+        pools.iter().for_each(|pool| pool.set_range(Some(range)));
+        let mut ports = Vec::new();
+        let mut sockets = Vec::new();
+        for turn in 0..6 {
+            let relay = pools[turn % 2].open_udp(LOOPBACK, false, false, 0).unwrap();
+            ports.push(relay.socket.local_addr().port());
+            sockets.push(relay);
+        }
+        ports.sort_unstable();
+        assert_eq!(ports, (range.first..=range.last).collect::<Vec<_>>());
+        assert!(pools[0].open_udp(LOOPBACK, false, false, 0).is_err());
+
+        let listeners: Vec<_> = (0..5)
+            .map(|turn| pools[turn % 2].open_tcp(LOOPBACK).unwrap())
+            .collect();
+        let mut ports: Vec<_> = listeners
+            .iter()
+            .map(|listener| listener.local_addr().port())
+            .collect();
+        ports.sort_unstable();
+        assert_eq!(ports, (range.first..range.last).collect::<Vec<_>>());
+        assert!(
+            pools[1].open_tcp(LOOPBACK).is_err(),
+            "the last is listened on"
+        );
+        drop(listener);
+        assert!(pools[1].open_tcp(LOOPBACK).is_ok());
+
+        let live = host.relays().ports();
+        pools[0].shut();
+        let left =
+            (range.first..=range.last).filter(|port| live.contains(PeerTransport::Udp, *port));
+        assert_eq!(left.count(), 3, "the other pool's");
     }
 
     #[test]

@@ -78,6 +78,18 @@ fn denial(user: &str) -> DenialRecord {
 }
 
 impl Dataplane for Plane {
+    fn identity(&self) -> Identity {
+        Identity {
+            name: "ns/gw".into(),
+            number: 0,
+        }
+    }
+    fn listeners(&self) -> Vec<String> {
+        vec!["ns/gw/udp".into()]
+    }
+    fn registry(&self) -> Registry {
+        Registry::new(0)
+    }
     fn liveness(&self) -> Result<(), String> {
         self.liveness.clone()
     }
