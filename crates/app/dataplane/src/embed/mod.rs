@@ -4,10 +4,13 @@
 //! share: listening ports, so that no dataplane's clients reach another's listeners as peers, relay ports and open
 //! files. `stunnerd` itself is made of the same parts.
 
+mod aggregate;
+mod events;
 mod host;
 mod instance;
 mod options;
 mod plane;
+mod prefix;
 mod routers;
 
 pub use self::host::Host;
@@ -16,5 +19,5 @@ pub use self::instance::{Applied, Instance};
 pub use self::options::Options;
 pub use self::options::defaults;
 pub(crate) use self::plane::Plane;
-pub use self::routers::{Dataplanes, admin_router, health_router, metrics_router};
+pub use self::routers::{Dataplanes, admin_router, aggregate, health_router, metrics_router};
 pub use crate::control::{PrepareError, PrepareFault};

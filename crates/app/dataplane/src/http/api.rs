@@ -135,6 +135,9 @@ impl TryFrom<String> for PeerQuery {
 pub struct Event {
     #[serde(with = "timestamp")]
     pub at: Timestamp,
+    /// Which dataplane tells it, where the stream is that of several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub gateway: Option<String>,
     #[serde(flatten)]
     pub kind: EventKind,
 }
@@ -143,6 +146,7 @@ impl Event {
     pub fn now(kind: EventKind) -> Self {
         Event {
             at: Timestamp::now(),
+            gateway: None,
             kind,
         }
     }
@@ -235,6 +239,7 @@ impl From<&DenialRecord> for Event {
         } = denial.clone();
         Event {
             at,
+            gateway: None,
             kind: EventKind::Denied {
                 listener,
                 user,
