@@ -24,13 +24,51 @@ struct Asset {
 }
 
 const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const IMAGE: &str = "image/svg+xml";
 
-/// The files are kept apart for their readers; together they are the page.
-const ASSETS: &[Asset] = &[Asset {
-    path: "/",
-    content_type: HTML,
-    body: include_str!("../page/index.html"),
-}];
+macro_rules! asset {
+    ($file:literal, $content_type:expr) => {
+        Asset {
+            path: concat!("/", $file),
+            content_type: $content_type,
+            body: include_str!(concat!("../page/", $file)),
+        }
+    };
+}
+
+/// The files are kept apart for their readers; together they are the page. A browser fetches each as it is, so there
+/// is nothing to build.
+const ASSETS: &[Asset] = &[
+    Asset {
+        path: "/",
+        ..asset!("index.html", HTML)
+    },
+    asset!("style.css", STYLE),
+    asset!("logo.svg", IMAGE),
+    asset!("theme.js", SCRIPT),
+    asset!("app.js", SCRIPT),
+    asset!("allocations.js", SCRIPT),
+    asset!("client.js", SCRIPT),
+    asset!("conditions.js", SCRIPT),
+    asset!("denials.js", SCRIPT),
+    asset!("details.js", SCRIPT),
+    asset!("dom.js", SCRIPT),
+    asset!("format.js", SCRIPT),
+    asset!("ice.js", SCRIPT),
+    asset!("ice-view.js", SCRIPT),
+    asset!("layout.js", SCRIPT),
+    asset!("picture.js", SCRIPT),
+    asset!("plot.js", SCRIPT),
+    asset!("problems.js", SCRIPT),
+    asset!("rates.js", SCRIPT),
+    asset!("status.js", SCRIPT),
+    asset!("tabs.js", SCRIPT),
+    asset!("tooltip.js", SCRIPT),
+    asset!("traffic.js", SCRIPT),
+    asset!("world.js", SCRIPT),
+];
 
 pub(crate) fn routes() -> Router<Arc<dyn Source>> {
     ASSETS.iter().fold(Router::new(), |router, asset| {

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Path, Request, State as Held};
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State as Held};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use serde::Deserialize;
-use serde_json::json as value;
+use serde_json::{Map, json as value};
 use stunner_http::{HostNames, Stranger};
 
 use crate::answer::json;
@@ -83,8 +84,30 @@ fn visitor(headers: &HeaderMap) -> Visitor {
     Visitor { token }
 }
 
-async fn state(Held(source): Behind, headers: HeaderMap) -> Response {
-    json(StatusCode::OK, &source.state(&visitor(&headers)).await)
+#[derive(Deserialize)]
+struct Known {
+    /// The generation whose hierarchy the page has already.
+    known: Option<u64>,
+}
+
+async fn state(
+    Held(source): Behind,
+    query: Result<Query<Known>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let Query(Known { known }) = query.map_err(|rejection| {
+        Refusal::new(
+            StatusCode::BAD_REQUEST,
+            rejection.body_text(),
+            "`known` is the generation of the last answer, or left out",
+        )
+    })?;
+    let mut state = source.state(&visitor(&headers)).await;
+    // The hierarchy is by far the largest part and seldom changes, while the page asks every second.
+    if known == Some(state.generation) {
+        state.overview = Map::from_iter([("unchanged".to_owned(), true.into())]);
+    }
+    Ok(json(StatusCode::OK, &state))
 }
 
 async fn ticks(Held(source): Behind) -> Response {
@@ -145,7 +168,7 @@ async fn end_session(
     Ok(json(StatusCode::OK, &value!({ "id": id, "ended": true })))
 }
 
-type Body<T> = Result<axum::Json<T>, axum::extract::rejection::JsonRejection>;
+type Body<T> = Result<axum::Json<T>, JsonRejection>;
 
 /// axum takes a body only as `application/json`, which no plain form of another site can send.
 fn read<T>(body: Body<T>, shape: &str) -> Result<T, Refusal> {

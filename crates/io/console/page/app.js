@@ -1,0 +1,174 @@
+// The page: asks for the state, and hands it to its parts.
+
+import * as allocations from "./allocations.js";
+import { follow, token } from "./client.js";
+import * as denials from "./denials.js";
+import * as details from "./details.js";
+import { byId, h, keyed, say } from "./dom.js";
+import { bits, clock, count, plural } from "./format.js";
+import * as ice from "./ice-view.js";
+import * as picture from "./picture.js";
+import * as problems from "./problems.js";
+import { Rates } from "./rates.js";
+import { icon } from "./status.js";
+import * as tabs from "./tabs.js";
+import * as tooltip from "./tooltip.js";
+import * as traffic from "./traffic.js";
+
+const rates = new Rates();
+let state = null;
+let heardAt = null;
+let poll = () => {};
+
+function redraw() {
+  if (!state) return;
+  const world = picture.show(state, rates);
+  summary(world);
+  gatewayStates();
+  notices();
+  traffic.show(state, rates);
+  allocations.show(state);
+  denials.show(state);
+  problems.show(state);
+  ice.show(state);
+}
+
+function tile(id, text, status = "") {
+  const element = byId(`stat-${id}`);
+  say(element.querySelector("strong"), text);
+  element.dataset.status = status;
+}
+
+function summary(world) {
+  const gateways = state.gateways ?? [];
+  const { live } = state;
+  const total = rates.total();
+  const denied = live && Object.values(live.denialsByReason).reduce((sum, number) => sum + number, 0);
+  tile("gateways", count(gateways.length));
+  tile("routes", count(state.routes?.length ?? 0));
+  tile("trouble", count(world.troubles.length), world.troubles.length ? "warn" : "ok");
+  tile("allocations", live ? count(live.sessionsTotal) : "–");
+  tile("traffic", live ? bits(total.rxBits + total.txBits) : "–");
+  tile("denials", live ? count(denied) : "–");
+  tile("problems", count(state.problems.length), state.problems.length ? "warn" : "");
+  say(byId("mode"), state.mode);
+  say(byId("version"), state.version);
+  document.body.dataset.mode = state.mode;
+  badge("problems", state.problems.length);
+  badge("denials", denied ?? 0);
+  badge("allocations", live?.sessionsTotal ?? 0);
+}
+
+const badge = (tab, number) => say(byId(`tab-${tab}`).querySelector(".badge"), number ? count(number) : "");
+
+const PHASES = { running: ["ok", "Running"], draining: ["warn", "Draining"], notRunning: ["bad", "Not running"] };
+
+function gatewayStates() {
+  const gateways = state.live?.gateways ?? [];
+  byId("gateway-states-part").hidden = !gateways.length;
+  // With very many gateways, those that do not simply run are the ones to look at.
+  const shown = gateways.length > 60 ? gateways.filter(({ phase }) => phase !== "running").slice(0, 60) : gateways;
+  keyed(
+    byId("gateway-states"),
+    shown,
+    (gateway) => gateway.id,
+    () =>
+      h("li", { class: "card" }, h("span", { class: "phase-icon" }), h("div", {}, h("h4", {}), h("p", { class: "muted" }))),
+    (element, gateway) => {
+      const [status, word] = PHASES[gateway.phase] ?? ["pending", gateway.phase];
+      if (element.dataset.phase !== gateway.phase) element.querySelector(".phase-icon").replaceChildren(icon(status));
+      element.dataset.phase = gateway.phase;
+      element.dataset.gateway = gateway.id;
+      say(element.querySelector("h4"), gateway.id);
+      const held = plural(gateway.allocations, "allocation");
+      const left = gateway.phase === "draining" ? `${held} left` : held;
+      say(element.querySelector("p"), `${word}, ${left}${gateway.message ? `. ${gateway.message}` : ""}`);
+    },
+  );
+}
+
+const TOKEN_TEXTS = {
+  missing:
+    "The hierarchy is shown without a token. Traffic, allocations, denials and the ICE test are asked for with your own rights: paste a token of your account, for example of `kubectl create token NAME -n NAMESPACE`. It stays in this tab.",
+  accepted: "Your token is in use. It stays in this tab and is forgotten with it.",
+  refused: "The token was refused. The notes below say why.",
+};
+
+function notices() {
+  const box = byId("token-part");
+  box.hidden = state.token === "notNeeded";
+  box.dataset.token = state.token;
+  say(byId("token-text"), TOKEN_TEXTS[state.token] ?? "");
+  byId("token-forget").hidden = !token.value();
+  keyed(
+    byId("notes"),
+    state.notes,
+    (note) => JSON.stringify(note),
+    (note) => h("li", {}, icon("warn"), h("div", {}, h("p", {}, note.message), note.hint && h("p", { class: "hint" }, note.hint))),
+  );
+  for (const part of document.querySelectorAll(".needs-live")) part.hidden = Boolean(state.live);
+}
+
+function onState(next) {
+  state = next;
+  heardAt = new Date();
+  byId("lost").hidden = true;
+  document.body.classList.remove("stale");
+  byId("link").dataset.link = "live";
+  say(byId("link-text"), "Live");
+  rates.sample(state.live, performance.now());
+  document.body.dataset.generation = state.generation;
+  redraw();
+}
+
+function onLost(error) {
+  byId("lost").hidden = false;
+  byId("link").dataset.link = "lost";
+  say(byId("link-text"), "Lost");
+  document.body.classList.toggle("stale", state !== null);
+  const refused = error.hint ? `${error.message}; ${error.hint}.` : "";
+  const shown = heardAt ? ` What is shown is of ${clock(heardAt)}.` : "";
+  say(byId("lost-text"), `${refused || "The console does not answer."}${shown} Trying again.`);
+}
+
+function installTheme() {
+  const root = document.documentElement;
+  const dark = () =>
+    root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const label = () => byId("theme").setAttribute("aria-label", dark() ? "Use the light theme" : "Use the dark theme");
+  byId("theme").addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try {
+      localStorage.setItem("stunner-theme", root.dataset.theme);
+    } catch {
+      // The choice lasts until the page is left, then.
+    }
+    label();
+  });
+  label();
+}
+
+function installToken() {
+  byId("token-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const value = byId("token").value.trim();
+    if (value) token.keep(value);
+    byId("token").value = "";
+    poll();
+  });
+  byId("token-forget").addEventListener("click", () => {
+    token.forget();
+    poll();
+  });
+}
+
+installTheme();
+installToken();
+tooltip.install();
+details.install();
+picture.install();
+traffic.install(redraw);
+allocations.install(redraw);
+ice.install();
+tabs.install(redraw);
+poll = follow(onState, onLost);
