@@ -56,7 +56,7 @@ impl EchoPeer {
     pub fn answer(
         &self,
         offer: &str,
-        socket: UdpSocket,
+        socket: impl Into<Arc<UdpSocket>>,
         address: SocketAddr,
         limits: Limits,
     ) -> Result<(String, Session), OfferError> {
@@ -85,6 +85,6 @@ impl EchoPeer {
         if !answer.lines().any(has_channel) {
             return Err(OfferError::NoDataChannel);
         }
-        Ok((answer, Session::start(rtc, socket, address, limits)))
+        Ok((answer, Session::start(rtc, socket.into(), address, limits)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use str0m::net::{Protocol, Receive};
@@ -54,7 +55,12 @@ pub struct Session {
 }
 
 impl Session {
-    pub(crate) fn start(rtc: Rtc, socket: UdpSocket, address: SocketAddr, limits: Limits) -> Self {
+    pub(crate) fn start(
+        rtc: Rtc,
+        socket: Arc<UdpSocket>,
+        address: SocketAddr,
+        limits: Limits,
+    ) -> Self {
         let (sender, ended) = watch::channel(None);
         let task = tokio::spawn(async move {
             let why = Loop::new(rtc, socket, address, limits).run().await;
@@ -87,7 +93,7 @@ impl Drop for Session {
 
 struct Loop {
     rtc: Rtc,
-    socket: UdpSocket,
+    socket: Arc<UdpSocket>,
     address: SocketAddr,
     idle: Duration,
     deadline: Instant,
@@ -96,7 +102,7 @@ struct Loop {
 }
 
 impl Loop {
-    fn new(rtc: Rtc, socket: UdpSocket, address: SocketAddr, limits: Limits) -> Self {
+    fn new(rtc: Rtc, socket: Arc<UdpSocket>, address: SocketAddr, limits: Limits) -> Self {
         let now = Instant::now();
         Loop {
             rtc,
