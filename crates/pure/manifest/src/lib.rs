@@ -15,10 +15,12 @@
 
 #![forbid(unsafe_code)]
 
+mod base64;
 mod check;
 mod problem;
 mod read;
 mod reading;
+mod schema;
 
 pub use check::check;
 pub use problem::{Fault, Problem, Severity};

@@ -25,6 +25,7 @@ use crate::gateway::RouteStatus;
 use crate::{v1, v1alpha1};
 
 pub use reference::reference;
+pub use schema::structural;
 
 /// A printer column: title, type, path.
 type Column = (&'static str, &'static str, &'static str);

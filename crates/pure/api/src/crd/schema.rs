@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 /// missing, and every field of ours has one.
 const DEFAULT: &str = "x-default";
 
-/// The schema of a spec or a status.
-pub(super) fn structural<T: JsonSchema>() -> Value {
+/// The schema of a spec, a status, or any other type, as the API server wants it.
+pub fn structural<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::openapi3().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
