@@ -2,7 +2,7 @@
 //!
 //! **What it is.** The runtime around translation. [`watch`] brings the cluster into the [`engine`]'s snapshot, the
 //! engine translates what changed, [`cds`] serves the dataplane configurations, and, on the leader only, [`write`]
-//! brings objects and statuses to what the plan says. [`cli`] reads the command line, [`runtime`] is the life of the
+//! brings objects and statuses to what the plan says. [`console`] shows it all to people. [`cli`] reads the command line, [`runtime`] is the life of the
 //! process.
 //!
 //! **What it is not.** It decides nothing about Gateways and routes: that is `stunner-translate`.
@@ -15,6 +15,7 @@
 pub mod cds;
 pub mod cli;
 pub mod cluster;
+pub mod console;
 pub mod discovery;
 pub mod engine;
 pub mod health;

@@ -7,7 +7,7 @@ use stunner_flags::{flag, flags, short};
 const GATEWAYS: &str = "Gateways and dataplanes";
 const CLUSTER: &str = "The cluster";
 const DISCOVERY: &str = "Config discovery";
-const LIFE: &str = "Health, metrics and end";
+const LIFE: &str = "Health, metrics, console and end";
 const LOGS: &str = "Logs";
 const OTHER: &str = "Other";
 
@@ -52,6 +52,8 @@ flags! {
         "Where to serve Prometheus metrics, or `off`");
     HEALTH_PROBE_BIND_ADDRESS = flag(LIFE, "health-probe-bind-address", Value("[HOST]:PORT"), "STUNNER_GATEWAY_OPERATOR_HEALTH_PROBE_BIND_ADDRESS", ":8081",
         "Where to serve /healthz and /readyz, or `off`");
+    CONSOLE_ADDRESS = flag(LIFE, "console-address", Value("HOST:PORT"), "STUNNER_GATEWAY_OPERATOR_CONSOLE_ADDRESS", "127.0.0.1:8090",
+        "Where to serve the web console, or `off`. On an address that is not loopback it shows nothing without a token that may list Gateways");
     PPROF_BIND_ADDRESS = flag(LIFE, "pprof-bind-address", Value("[HOST]:PORT"), env::PPROF_BIND_ADDRESS, "0",
         "Accepted for compatibility; there is no profile of this kind to serve");
     ENABLE_FINALIZER = flag(LIFE, "enable-finalizer", Switch, "STUNNER_GATEWAY_OPERATOR_ENABLE_FINALIZER", "",

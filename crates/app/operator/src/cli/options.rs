@@ -1,11 +1,12 @@
 //! What an operator is to do, in types.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use stunner_api::NamespacedName;
-use stunner_api::names::{self, env};
+use stunner_api::names::{self, env, port};
 use stunner_flags::{Environment, Flag, Given, UsageError, Wrong, values};
 use stunner_http::BindAddress;
 use stunner_translate::{Mode, ReferenceGrants};
@@ -40,6 +41,7 @@ pub struct Options {
     /// `None` means off.
     pub metrics_address: Option<BindAddress>,
     pub health_address: Option<BindAddress>,
+    pub console_address: Option<BindAddress>,
     pub enable_finalizer: bool,
     pub finalizer_delete: bool,
     pub logs: Logs,
@@ -107,11 +109,16 @@ impl Options {
             cds_tls_address: unless_off(text(&flags::CONFIG_DISCOVERY_TLS_ADDRESS)),
             cds_tls_is_default: given.text(&flags::CONFIG_DISCOVERY_TLS_ADDRESS).is_none(),
             cds_readers: given.value(&flags::CONFIG_DISCOVERY_READERS, readers)?,
-            metrics_address: address(given, &flags::METRICS_BIND_ADDRESS, names::port::METRICS)?,
+            metrics_address: address(given, &flags::METRICS_BIND_ADDRESS, all(port::METRICS))?,
             health_address: address(
                 given,
                 &flags::HEALTH_PROBE_BIND_ADDRESS,
-                names::port::OPERATOR_HEALTH,
+                all(port::OPERATOR_HEALTH),
+            )?,
+            console_address: address(
+                given,
+                &flags::CONSOLE_ADDRESS,
+                BindAddress::Socket((Ipv4Addr::LOCALHOST, port::CONSOLE).into()),
             )?,
             enable_finalizer,
             finalizer_delete,
@@ -144,7 +151,7 @@ fn unless_off(text: String) -> Option<String> {
 fn address(
     given: &Given<'_>,
     flag: &Flag,
-    default_port: u16,
+    default: BindAddress,
 ) -> Result<Option<BindAddress>, UsageError> {
     let read = |text: &str| match is_off(text) {
         true => Ok(None),
@@ -157,7 +164,11 @@ fn address(
         },
     };
     let said = given.value(flag, read)?;
-    Ok(said.unwrap_or(Some(BindAddress::Any { port: default_port })))
+    Ok(said.unwrap_or(Some(default)))
+}
+
+fn all(port: u16) -> BindAddress {
+    BindAddress::Any { port }
 }
 
 /// An unknown mode means legacy, as it always did; the variable fills in for the default.

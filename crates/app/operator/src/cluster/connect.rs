@@ -69,9 +69,16 @@ impl ConnectError {
     }
 }
 
+/// A way to a cluster.
+pub struct Connection {
+    pub client: Client,
+    /// What the client was made from: the API server's address, how to trust it, and our own credentials.
+    pub config: Config,
+}
+
 /// A client by the given kubeconfig file, else by `KUBECONFIG` or the file in the home folder, else by the pod's
 /// ServiceAccount. Nothing is sent yet.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connection, ConnectError> {
     // Several libraries of this program bring TLS; the provider is named, so that none has to guess.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut config = config(kubeconfig).await?;
@@ -90,7 +97,17 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
         "working for the API server at {}",
         config.cluster_url
     );
-    Client::try_from(config).map_err(|error| ConnectError::Client(Box::new(error)))
+    let client = Client::try_from(config.clone());
+    let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
+    Ok(Connection { client, config })
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("cluster_url", &self.config.cluster_url)
+            .finish_non_exhaustive()
+    }
 }
 
 async fn config(path: Option<&Path>) -> Result<Config, ConnectError> {
@@ -137,7 +154,7 @@ mod tests {
         for text in ["token: hush\nusers: [\n", "hush", "users: hush"] {
             let mut file = tempfile::NamedTempFile::new().expect("a file");
             file.write_all(text.as_bytes()).expect("written");
-            let error = connect(Some(file.path())).await.err().expect("broken");
+            let error = connect(Some(file.path())).await.expect_err("broken");
             let cause = error.source().expect("a cause");
             let told = format!("{error} {error:?} {cause}");
             assert!(!told.contains("hush"), "{told}");

@@ -6,7 +6,7 @@ mod patience;
 mod ready;
 mod refusal;
 
-pub use connect::{ConnectError, connect};
+pub use connect::{ConnectError, Connection, connect};
 pub use namespace::{make_namespace, operator_namespace};
 pub use patience::patiently;
 pub use ready::wait_until_ready;

@@ -50,6 +50,17 @@ pub struct Parts {
     pub last_good: Vec<(NamespacedName, LastGood)>,
     pub metrics: Metrics,
     pub health: Health,
+    /// Told the number of every translation.
+    pub generation: watch::Sender<u64>,
+}
+
+/// The world as the engine knows it, for those who look on.
+#[derive(Debug)]
+pub struct Sight {
+    /// The number of the last translation; 0 before the first.
+    pub generation: u64,
+    pub snapshot: Snapshot,
+    pub settings: Settings,
 }
 
 /// What the engine listens to.
@@ -59,6 +70,8 @@ pub struct Inputs {
     pub feedback: mpsc::UnboundedReceiver<Feedback>,
     pub served: watch::Receiver<Option<Served>>,
     pub leader: watch::Receiver<bool>,
+    /// Those who want to see the world. It is copied for them, so that they take their own time over it.
+    pub onlookers: mpsc::Receiver<oneshot::Sender<Sight>>,
 }
 
 #[derive(Debug)]
@@ -87,6 +100,7 @@ pub struct Engine {
     /// Gateways that were ours at some time: what they have is ours to take back.
     ours: BTreeSet<NamespacedName>,
     generation: u64,
+    announce: watch::Sender<u64>,
 }
 
 impl Engine {
@@ -118,6 +132,7 @@ impl Engine {
             loaded: false,
             ours,
             generation: 0,
+            announce: parts.generation,
         }
     }
 
@@ -165,8 +180,20 @@ impl Engine {
                         let _ = loaded.send(());
                     }
                 }
+                Some(onlooker) = inputs.onlookers.recv() => {
+                    // One that has gone away meanwhile needs no answer.
+                    let _ = onlooker.send(self.sight());
+                }
                 _ = ticks.tick() => self.tick(),
             }
+        }
+    }
+
+    fn sight(&self) -> Sight {
+        Sight {
+            generation: self.generation,
+            snapshot: self.snapshot.clone(),
+            settings: self.settings.clone(),
         }
     }
 

@@ -36,6 +36,7 @@ impl Engine {
         );
         self.remember(&plan, &asked);
         self.submit(plan, asked);
+        self.announce.send_replace(self.generation);
     }
 
     /// Config discovery has the result before anything is written: it is what calls depend on.

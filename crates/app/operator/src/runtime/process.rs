@@ -16,7 +16,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{RunError, VERSION, end, open_files, start};
 use crate::cds::{BoundServers, CdsError, RunningServers};
 use crate::cli::Options;
-use crate::cluster::{connect, make_namespace, operator_namespace, wait_until_ready};
+use crate::cluster::{Connection, connect, make_namespace, operator_namespace, wait_until_ready};
+use crate::console::{self, Console};
 use crate::discovery;
 use crate::engine::{Engine, Inputs, Parts};
 use crate::health::{Health, health_router};
@@ -65,7 +66,15 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
     let scrapes = bind("metrics-bind-address", options.metrics_address.as_ref())?;
     let _probes = serve(probes, health_router(health.clone()))?;
     let _scrapes = serve(scrapes, metrics_router(metrics.clone()))?;
-    let client = connect(options.kubeconfig.as_deref()).await?;
+    let console = Console::bind(options.console_address.as_ref());
+    let Connection { client, config } = connect(options.kubeconfig.as_deref()).await?;
+    let (engine_ends, console_ends) = console::ends();
+    let namespaces = options.watch_namespaces.iter().cloned().collect();
+    let _console = match console {
+        Some(console) => Some(console.serve(&config, namespaces, console_ends)?),
+        None => None,
+    };
+    drop(config);
     let term = match options.leader_elect {
         true => Term::to_be_won(),
         false => Term::without_end(),
@@ -129,8 +138,10 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
         last_good,
         metrics: metrics.clone(),
         health: health.clone(),
+        generation: engine_ends.generation,
     });
     let inputs = Inputs {
+        onlookers: engine_ends.onlookers,
         events,
         feedback,
         served: discovery::follow(client),

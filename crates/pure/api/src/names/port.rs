@@ -12,3 +12,7 @@ pub const METRICS: u16 = 8080;
 pub const HEALTH: u16 = 8086;
 /// The authentication service.
 pub const AUTH: u16 = 8088;
+/// The admin API of dataplanes, on loopback.
+pub const ADMIN: u16 = 8087;
+/// The web console.
+pub const CONSOLE: u16 = 8090;

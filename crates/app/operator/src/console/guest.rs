@@ -1,0 +1,260 @@
+//! Visitors with a token: what the API server thinks of it, and what was found out with it lately.
+//!
+//! Everything is done with the visitor's own token. The client for it knows the API server's address and certificate
+//! authority, and nothing of the operator's own credentials.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use kube::api::{Api, PostParams};
+use kube::config::AuthInfo;
+use kube::{Client, Config};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use stunner_api::names;
+
+use super::live::Gathered;
+use super::tunnel::Tunnels;
+use crate::cluster::Refusal;
+
+/// Visitors that are remembered, the latest.
+const GUESTS: usize = 32;
+/// How long the API server's word about a token holds.
+const WORD_HOLDS: Duration = Duration::from_secs(30);
+/// Of an API server that could not be asked. Shorter: it may answer by then.
+const DOUBT_HOLDS: Duration = Duration::from_secs(2);
+/// For the API server to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the API server says about a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It knows the visitor, who may see every Gateway or not.
+    Known { sees_gateways: bool },
+    /// It does not know the token; its words.
+    Unknown(String),
+    /// It could not be asked.
+    Unclear(String),
+}
+
+/// A visitor with a token.
+pub(super) struct Guest {
+    pub(super) client: Client,
+    standing: tokio::sync::Mutex<Option<(Instant, Standing)>>,
+    /// What was gathered last.
+    pub(super) gathered: tokio::sync::Mutex<Option<(Instant, Arc<Gathered>)>>,
+    pub(super) tunnels: Tunnels,
+    seen: Mutex<Instant>,
+}
+
+impl fmt::Debug for Guest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guest").finish_non_exhaustive()
+    }
+}
+
+impl Guest {
+    fn new(client: Client) -> Self {
+        Guest {
+            tunnels: Tunnels::new(client.clone()),
+            client,
+            standing: tokio::sync::Mutex::default(),
+            gathered: tokio::sync::Mutex::default(),
+            seen: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// `namespaces` are those the operator looks at; empty means all.
+    pub(super) async fn standing(&self, namespaces: &[String]) -> Standing {
+        let mut known = self.standing.lock().await;
+        if let Some((at, standing)) = &*known {
+            let holds = match standing {
+                Standing::Unclear(_) => DOUBT_HOLDS,
+                Standing::Known { .. } | Standing::Unknown(_) => WORD_HOLDS,
+            };
+            if at.elapsed() < holds {
+                return standing.clone();
+            }
+        }
+        let asked = tokio::time::timeout(PATIENCE, sees_gateways(&self.client, namespaces)).await;
+        let standing = match asked {
+            Ok(Ok(sees_gateways)) => Standing::Known { sees_gateways },
+            Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
+                Standing::Unknown(status.message.clone())
+            }
+            // Whoever may not even ask what they may do is nobody.
+            Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
+                Standing::Unknown(status.message.clone())
+            }
+            Ok(Err(error)) => Standing::Unclear(Refusal::of(&error).to_string()),
+            Err(_) => Standing::Unclear("the API server did not answer in time".to_owned()),
+        };
+        *known = Some((Instant::now(), standing.clone()));
+        standing
+    }
+}
+
+/// Whether the visitor may list the Gateways that the operator looks at. A token that the API server does not know is
+/// an error.
+async fn sees_gateways(client: &Client, namespaces: &[String]) -> Result<bool, kube::Error> {
+    let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let everywhere = [String::new()];
+    let namespaces = match namespaces {
+        [] => &everywhere[..],
+        some => some,
+    };
+    for namespace in namespaces {
+        let review = SelfSubjectAccessReview {
+            spec: SelfSubjectAccessReviewSpec {
+                resource_attributes: Some(ResourceAttributes {
+                    verb: Some("list".to_owned()),
+                    group: Some(names::GATEWAY_GROUP.to_owned()),
+                    resource: Some("gateways".to_owned()),
+                    namespace: Some(namespace.clone()),
+                    ..ResourceAttributes::default()
+                }),
+                ..SelfSubjectAccessReviewSpec::default()
+            },
+            ..SelfSubjectAccessReview::default()
+        };
+        let review = reviews.create(&PostParams::default(), &review).await?;
+        if !review.status.is_some_and(|status| status.allowed) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The latest visitors, by their tokens' hashes.
+pub(super) struct Guests {
+    config: Config,
+    guests: Mutex<HashMap<[u8; 32], Arc<Guest>>>,
+}
+
+impl fmt::Debug for Guests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guests").finish_non_exhaustive()
+    }
+}
+
+impl Guests {
+    pub(super) fn new(config: &Config) -> Self {
+        Guests {
+            config: without_credentials(config),
+            guests: Mutex::default(),
+        }
+    }
+
+    /// `None` for what cannot be a token.
+    pub(super) fn guest(&self, token: &str) -> Option<Arc<Guest>> {
+        let key: [u8; 32] = Sha256::digest(token).into();
+        let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(guest) = guests.get(&key) {
+            *lock(&guest.seen) = Instant::now();
+            return Some(Arc::clone(guest));
+        }
+        let mut config = self.config.clone();
+        config.auth_info = bearer(token)?;
+        let client = Client::try_from(config).ok()?;
+        if guests.len() >= GUESTS {
+            let oldest = guests.iter().min_by_key(|(_, guest)| *lock(&guest.seen));
+            if let Some(oldest) = oldest.map(|(key, _)| *key) {
+                guests.remove(&oldest);
+            }
+        }
+        let guest = Arc::new(Guest::new(client));
+        guests.insert(key, Arc::clone(&guest));
+        Some(guest)
+    }
+}
+
+fn lock(at: &Mutex<Instant>) -> std::sync::MutexGuard<'_, Instant> {
+    at.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The way to the API server, for somebody else.
+fn without_credentials(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.auth_info = AuthInfo::default();
+    // A pod that does not answer is told from the API server's answer, not waited for.
+    config.default_retry = false;
+    config
+}
+
+/// `None` for what does not fit into a header.
+fn bearer(token: &str) -> Option<AuthInfo> {
+    let fits = |byte: u8| (0x21..=0x7e).contains(&byte);
+    if token.is_empty() || !token.bytes().all(fits) {
+        return None;
+    }
+    serde_json::from_value(json!({ "token": token })).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Config {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut config = Config::new("https://127.0.0.1:1".parse().expect("a URL"));
+        config.auth_info = serde_json::from_value(json!({
+            "token": "the operator's own",
+            "client-certificate": "/nowhere/own.crt",
+            "client-key": "/nowhere/own.key",
+            "as": "somebody",
+        }))
+        .expect("credentials");
+        config
+    }
+
+    #[test]
+    fn nothing_of_the_operators_credentials_is_lent_to_visitors() {
+        let lent = without_credentials(&config());
+        let text = serde_json::to_string(&lent.auth_info).expect("JSON");
+        assert_eq!(text, "{}");
+    }
+
+    #[tokio::test]
+    async fn a_token_has_one_client_and_the_oldest_make_room() {
+        let guests = Guests::new(&config());
+        let first = guests.guest("first").expect("a guest");
+        assert!(Arc::ptr_eq(
+            &first,
+            &guests.guest("first").expect("a guest")
+        ));
+        for number in 0..GUESTS {
+            guests.guest(&format!("other-{number}")).expect("a guest");
+        }
+        let again = guests.guest("first").expect("a guest");
+        assert!(!Arc::ptr_eq(&first, &again));
+        assert_eq!(
+            guests
+                .guests
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .len(),
+            GUESTS
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_no_token_makes_no_guest() {
+        let guests = Guests::new(&config());
+        for token in ["", "a b", "line\nbreak", "ümlaut"] {
+            assert!(guests.guest(token).is_none(), "{token:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_api_server_that_cannot_be_reached_leaves_it_open() {
+        let guests = Guests::new(&config());
+        let guest = guests.guest("token").expect("a guest");
+        let standing = guest.standing(&[]).await;
+        assert!(matches!(standing, Standing::Unclear(_)), "{standing:?}");
+    }
+}

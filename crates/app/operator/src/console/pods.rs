@@ -1,0 +1,197 @@
+//! The pods of Gateways, found with a visitor's rights.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
+use kube::{Api, Client};
+use stunner_api::NamespacedName;
+use stunner_api::names::label;
+use stunner_console::Note;
+
+use super::world::View;
+use crate::cluster::Refusal;
+
+/// Pods of one list.
+const LISTED: u32 = 500;
+/// Namespaces that are asked one by one, where all at once is not permitted.
+const NAMESPACES: usize = 32;
+const NAMESPACES_AT_ONCE: usize = 8;
+
+/// A pod that serves a Gateway, or is about to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DataplanePod {
+    pub(super) name: NamespacedName,
+    /// `namespace/name`.
+    pub(super) gateway: String,
+    pub(super) ready: bool,
+    /// Being deleted: it drains.
+    pub(super) terminating: bool,
+    /// It has been started, so that it can be asked.
+    pub(super) running: bool,
+    pub(super) host_network: bool,
+}
+
+/// The pods of all Gateways in the view, by name, and what stood in the way of finding more.
+pub(super) async fn find(client: &Client, view: &View) -> (Vec<DataplanePod>, Vec<Note>) {
+    if view.gateways.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let everywhere: Api<Pod> = Api::all(client.clone());
+    let mut notes = Vec::new();
+    let mut pods = match list(&everywhere).await {
+        Ok(pods) => pods,
+        Err(Refusal::Forbidden(_)) => by_namespace(client, view, &mut notes).await,
+        Err(other) => {
+            notes.push(note(format!(
+                "The pods of the Gateways cannot be listed: {other}"
+            )));
+            Vec::new()
+        }
+    };
+    pods.retain(|pod| view.gateways.contains_key(&pod.gateway));
+    pods.sort_by(|a, b| a.name.cmp(&b.name));
+    (pods, notes)
+}
+
+async fn by_namespace(client: &Client, view: &View, notes: &mut Vec<Note>) -> Vec<DataplanePod> {
+    let namespaces: BTreeSet<&str> = view
+        .gateways
+        .values()
+        .map(|gateway| gateway.namespace.as_str())
+        .collect();
+    if namespaces.len() > NAMESPACES {
+        notes.push(note(format!(
+            "Pods are looked for in the first {NAMESPACES} of {} namespaces.",
+            namespaces.len()
+        )));
+    }
+    // Owned, as a stream of borrowed ones is not `Send` enough.
+    let namespaces: Vec<String> = namespaces
+        .into_iter()
+        .take(NAMESPACES)
+        .map(str::to_owned)
+        .collect();
+    let answers = stream::iter(namespaces).map(|namespace| {
+        let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+        async move { (namespace, list(&pods).await) }
+    });
+    let answers: BTreeMap<String, _> = answers.buffer_unordered(NAMESPACES_AT_ONCE).collect().await;
+    let mut found = Vec::new();
+    for (namespace, answer) in answers {
+        match answer {
+            Ok(pods) => found.extend(pods),
+            Err(Refusal::Forbidden(said)) => notes.push(Note {
+                message: format!("Your token may not list pods in namespace {namespace}: {said}"),
+                hint: Some(RIGHTS.to_owned()),
+            }),
+            Err(other) => notes.push(note(format!(
+                "The pods of namespace {namespace} cannot be listed: {other}"
+            ))),
+        }
+    }
+    found
+}
+
+/// What a visitor needs, in each namespace with Gateways.
+pub(super) const RIGHTS: &str =
+    "grant it list on pods, get on pods/proxy, and get and create on pods/portforward";
+
+async fn list(pods: &Api<Pod>) -> Result<Vec<DataplanePod>, Refusal> {
+    let selector = format!("{}={}", label::APP, label::APP_VALUE);
+    let params = ListParams::default().labels(&selector).limit(LISTED);
+    let listed = pods.list(&params).await;
+    let listed = listed.map_err(|error| Refusal::of(&error))?;
+    Ok(listed.items.iter().filter_map(dataplane_pod).collect())
+}
+
+/// `None` for a pod that is not made for a Gateway, or has come to its end.
+fn dataplane_pod(pod: &Pod) -> Option<DataplanePod> {
+    let label = |key: &str| pod.metadata.labels.as_ref()?.get(key).cloned();
+    let name = NamespacedName::of(&pod.metadata);
+    let gateway = NamespacedName::new(
+        &label(label::RELATED_GATEWAY_NAMESPACE)?,
+        &label(label::RELATED_GATEWAY_NAME)?,
+    );
+    // Whoever may label pods elsewhere must not speak for this Gateway.
+    if gateway.namespace != name.namespace {
+        return None;
+    }
+    let status = pod.status.as_ref();
+    let phase = status.and_then(|status| status.phase.as_deref());
+    if matches!(phase, Some("Succeeded" | "Failed")) {
+        return None;
+    }
+    let conditions = status.and_then(|status| status.conditions.as_deref());
+    let is_ready = |condition: &k8s_openapi::api::core::v1::PodCondition| {
+        condition.type_ == "Ready" && condition.status == "True"
+    };
+    Some(DataplanePod {
+        name,
+        gateway: gateway.to_string(),
+        ready: conditions.unwrap_or_default().iter().any(is_ready),
+        terminating: pod.metadata.deletion_timestamp.is_some(),
+        running: phase == Some("Running"),
+        host_network: pod
+            .spec
+            .as_ref()
+            .is_some_and(|spec| spec.host_network == Some(true)),
+    })
+}
+
+fn note(message: String) -> Note {
+    Note {
+        message,
+        hint: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(change: impl FnOnce(&mut Value)) -> Option<DataplanePod> {
+        let mut pod = json!({
+            "metadata": {"namespace": "stunner", "name": "udp-gateway-1", "labels": {
+                "app": "stunner",
+                "stunner.l7mp.io/related-gateway-namespace": "stunner",
+                "stunner.l7mp.io/related-gateway-name": "udp-gateway",
+            }},
+            "spec": {"containers": []},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        });
+        change(&mut pod);
+        dataplane_pod(&serde_json::from_value(pod).expect("a pod"))
+    }
+
+    #[test]
+    fn a_pod_says_whose_it_is_and_how_it_is() {
+        let pod = read(|_| {}).expect("a dataplane");
+        assert_eq!(pod.gateway, "stunner/udp-gateway");
+        assert!(pod.ready && pod.running && !pod.terminating);
+        let leaving =
+            read(|pod| pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"));
+        assert!(leaving.expect("a dataplane").terminating);
+        let pending = read(|pod| pod["status"] = json!({"phase": "Pending"}));
+        assert!(!pending.expect("a dataplane").running);
+    }
+
+    #[test]
+    fn others_are_passed_over() {
+        assert_eq!(
+            read(|pod| pod["metadata"]["labels"] = json!({"app": "stunner"})),
+            None
+        );
+        assert_eq!(
+            read(|pod| pod["status"]["phase"] = json!("Succeeded")),
+            None
+        );
+        assert_eq!(
+            read(|pod| pod["metadata"]["namespace"] = json!("elsewhere")),
+            None
+        );
+    }
+}
