@@ -166,11 +166,13 @@ impl Journal {
 
     fn nearest(&self, denial: &Denial) -> Option<String> {
         let policy = self.policy.load_full()?;
-        let listener = policy.listeners.get(&denial.path.listener)?;
-        let rule = listener
-            .admission
-            .explain(denial.transport, denial.peer)
-            .nearest?;
+        // A guest is measured by the guest's own rules.
+        let mut guests = policy.guests.iter();
+        let admission = match guests.find(|guest| **guest.username() == *denial.user) {
+            Some(guest) => guest.admission(),
+            None => &policy.listeners.get(&denial.path.listener)?.admission,
+        };
+        let rule = admission.explain(denial.transport, denial.peer).nearest?;
         Some(self.describe(&rule))
     }
 

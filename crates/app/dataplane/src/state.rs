@@ -17,8 +17,10 @@ use tokio::sync::{broadcast, oneshot};
 
 use crate::clock::{Clock, unix_seconds};
 use crate::http::{
-    Dataplane, DenialRecord, Event, ExplainQuery, Identity, PeerQuery, Readiness, Session,
+    Dataplane, DenialRecord, Event, ExplainQuery, IceTest, IceTestError, Identity, PeerQuery,
+    Readiness, Session,
 };
+use crate::ice_test::IceTests;
 use crate::shard::{Command, ShardHandle, parse_session_id};
 use crate::shared::Shared;
 
@@ -65,6 +67,7 @@ pub struct State {
     pub ready: ReadyRules,
     phase: AtomicU8,
     config: ArcSwap<Config>,
+    ice_tests: Arc<IceTests>,
 }
 
 impl State {
@@ -76,6 +79,7 @@ impl State {
         metrics: Stunnerd,
         ready: ReadyRules,
         config: Arc<Config>,
+        ice_tests: Arc<IceTests>,
     ) -> Self {
         Self {
             identity,
@@ -86,6 +90,7 @@ impl State {
             ready,
             phase: AtomicU8::new(Phase::NotReady as u8),
             config: ArcSwap::new(config),
+            ice_tests,
         }
     }
 
@@ -295,5 +300,28 @@ impl Dataplane for State {
 
     fn events(&self) -> broadcast::Receiver<Event> {
         self.shared.journal.subscribe()
+    }
+
+    fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
+        async move {
+            if self.phase() == Phase::Terminating {
+                return Err(IceTestError::Draining);
+            }
+            let config = self.config.load_full();
+            self.ice_tests.start(&config, &listener).await
+        }
+        .boxed()
+    }
+
+    fn answer_ice_test(
+        &self,
+        id: String,
+        offer: String,
+    ) -> BoxFuture<'_, Result<String, IceTestError>> {
+        async move { self.ice_tests.answer(&id, &offer) }.boxed()
+    }
+
+    fn end_ice_test(&self, id: String) -> BoxFuture<'_, bool> {
+        async move { self.ice_tests.end(&id).await }.boxed()
     }
 }

@@ -36,6 +36,7 @@ pub use self::servers::HttpServers;
 use crate::clock::Clock;
 use crate::embed::{Member, Neighbours};
 use crate::http::EventKind;
+use crate::ice_test::{Visitor, Visitors};
 use crate::shard::{Command, OpenPort, PortId, SessionCounts, ShardHandle, Update};
 use crate::shared::Shared;
 
@@ -89,6 +90,7 @@ pub struct Controller {
     config: Arc<Config>,
     ports: PortTable,
     answers: Answers,
+    visitors: Vec<Visitor>,
     previous: Option<(Arc<Credentials>, u64)>,
     draining: bool,
     generation: u64,
@@ -129,6 +131,7 @@ impl Controller {
             config: Arc::new(parts.config),
             ports: PortTable::default(),
             answers: Answers::default(),
+            visitors: Vec::new(),
             previous: None,
             draining: false,
             generation: 0,
@@ -278,6 +281,14 @@ impl Controller {
         self.push(Vec::new(), Vec::new()).await;
     }
 
+    /// Other visitors than before: TURN knows them as guests, nothing else changes.
+    pub async fn set_visitors(&mut self, visitors: Visitors) {
+        self.visitors = visitors.all;
+        self.push(Vec::new(), Vec::new()).await;
+        // Whoever asked may have gone.
+        let _ = visitors.done.send(());
+    }
+
     /// New allocations are refused from now on.
     pub async fn start_draining(&mut self) {
         self.draining = true;
@@ -365,6 +376,7 @@ impl Controller {
         let own_ports = self.ports.iter();
         let around = Surroundings {
             answers: &self.answers,
+            visitors: &self.visitors,
             local_addresses,
             listening: own_ports
                 .map(|(_, port)| (port.transport, port.number))

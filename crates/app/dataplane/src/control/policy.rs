@@ -4,18 +4,23 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use stunner_config::admission::{Admission, OwnAddresses, RelayPorts, listener_rules};
-use stunner_config::{ClusterKind, Config, PeerTransport};
+use stunner_config::admission::{Admission, OwnAddresses, RelayPorts, Rule, listener_rules};
+use stunner_config::{ClusterKind, Config, PeerTransport, PortRange};
 use stunner_turn::ListenerId;
-use stunner_turn::server::{AuthPolicy, Credentials, Draining, ListenerPolicy, Policy};
+use stunner_turn::server::{AuthPolicy, Credentials, Draining, Guest, ListenerPolicy, Policy};
 
 use super::dns::Answers;
 use super::names::Names;
+use crate::ice_test::Visitor;
+
+/// What traffic of ICE tests is counted under.
+const ICE_TEST_CLUSTER: &str = "ice-test";
 
 /// What a policy is made from, besides the config.
 #[derive(Debug)]
 pub struct Surroundings<'a> {
     pub answers: &'a Answers,
+    pub visitors: &'a [Visitor],
     /// Addresses of this host.
     pub local_addresses: Vec<IpAddr>,
     /// Every listening port, those that drain included.
@@ -82,9 +87,43 @@ pub fn build(config: &Config, names: &mut Names, around: &Surroundings<'_>) -> P
             previous: around.previous.clone(),
         },
         listeners,
-        guests: Vec::new(),
+        guests: around
+            .visitors
+            .iter()
+            .map(|visitor| guest(visitor, names, &own, around))
+            .collect(),
         draining: around.draining,
     }
+}
+
+/// A visitor as TURN knows it: one who reaches one peer. The own-address rules hold, and admit the peer, since its rule
+/// names its address alone.
+fn guest(
+    visitor: &Visitor,
+    names: &mut Names,
+    own: &Arc<OwnAddresses>,
+    around: &Surroundings<'_>,
+) -> Guest {
+    let peer = visitor.peer;
+    let rule = Rule {
+        cluster: names.cluster(ICE_TEST_CLUSTER),
+        transport: PeerTransport::Udp,
+        net: peer.ip().into(),
+        ports: PortRange::new(peer.port(), peer.port()),
+        named: false,
+    };
+    let admission = Admission::compile(
+        vec![rule],
+        Arc::clone(own),
+        Arc::clone(&around.relay_ports),
+        around.allow_loopback,
+    );
+    Guest::new(
+        Arc::clone(&visitor.username),
+        &visitor.password,
+        visitor.expires,
+        Arc::new(admission),
+    )
 }
 
 /// The credentials that new allocations need.

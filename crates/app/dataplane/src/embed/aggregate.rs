@@ -9,7 +9,10 @@ use stunner_telemetry::metrics::Registry;
 use tokio::sync::broadcast;
 
 use super::{Dataplanes, events, prefix};
-use crate::http::{Dataplane, DenialRecord, Event, ExplainQuery, Identity, Readiness, Session};
+use crate::http::{
+    Dataplane, DenialRecord, Event, ExplainQuery, IceTest, IceTestError, Identity, Readiness,
+    Session,
+};
 
 /// What the listed dataplanes say together. Ids are prefixed with the number of the dataplane they come from, so that
 /// they stay unique and find their way back.
@@ -183,5 +186,46 @@ impl Dataplane for Aggregate {
 
     fn events(&self) -> broadcast::Receiver<Event> {
         events::merged(Arc::clone(&self.dataplanes))
+    }
+
+    fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
+        async move {
+            let all = self.all();
+            let has_it = |plane: &dyn Dataplane| plane.listeners().contains(&listener);
+            let Some((identity, dataplane)) = all.iter().find(|(_, it)| has_it(&**it)) else {
+                return Err(IceTestError::UnknownListener {
+                    name: listener,
+                    known: self.listeners(),
+                });
+            };
+            let mut test = dataplane.start_ice_test(listener).await?;
+            test.id = prefix::join(identity.number, &test.id);
+            Ok(test)
+        }
+        .boxed()
+    }
+
+    fn answer_ice_test(
+        &self,
+        id: String,
+        offer: String,
+    ) -> BoxFuture<'_, Result<String, IceTestError>> {
+        async move {
+            match self.whose(&id) {
+                Some((dataplane, id)) => dataplane.answer_ice_test(id, offer).await,
+                None => Err(IceTestError::UnknownTest(id)),
+            }
+        }
+        .boxed()
+    }
+
+    fn end_ice_test(&self, id: String) -> BoxFuture<'_, bool> {
+        async move {
+            match self.whose(&id) {
+                Some((dataplane, id)) => dataplane.end_ice_test(id).await,
+                None => false,
+            }
+        }
+        .boxed()
     }
 }

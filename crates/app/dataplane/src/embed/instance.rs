@@ -162,6 +162,9 @@ impl Caretaker {
                 Some(answers) = self.plane.answers.recv() => {
                     self.plane.controller.set_answers(answers).await;
                 }
+                Some(visitors) = self.plane.visitors.recv() => {
+                    self.plane.controller.set_visitors(visitors).await;
+                }
                 () = neighbours.changed() => self.plane.controller.follow_neighbours().await,
                 _ = ticks.tick() => {
                     self.plane.controller.tick().await;

@@ -18,6 +18,7 @@ use crate::control::{
     Answers, Controller, HttpServers, Names, Parts, ReconcileError, Resolver, Settings,
 };
 use crate::http::{Dataplane, EventKind, Identity};
+use crate::ice_test::{IceTests, Visitors};
 use crate::journal::Journal;
 use crate::runtime::VERSION;
 use crate::shard;
@@ -36,6 +37,8 @@ pub(crate) struct Plane {
     pub controller: Controller,
     pub state: Arc<State>,
     pub answers: mpsc::Receiver<Answers>,
+    /// Who comes for an ICE test; to be given to the controller.
+    pub visitors: mpsc::UnboundedReceiver<Visitors>,
     threads: Vec<JoinHandle<()>>,
     /// What the event stream was told last of a drain.
     remaining: Option<u64>,
@@ -65,6 +68,7 @@ impl Plane {
             name: options.id.clone(),
             number: member.number(),
         };
+        let (ice_tests, visitors) = IceTests::new();
         let state = Arc::new(State::new(
             identity,
             clock,
@@ -73,6 +77,7 @@ impl Plane {
             metrics.clone(),
             ready,
             Arc::new(config.clone()),
+            ice_tests,
         ));
         let dataplane: Arc<OnceLock<Arc<dyn Dataplane>>> = Arc::default();
         let _ = dataplane.set(Arc::clone(&state) as Arc<dyn Dataplane>);
@@ -94,6 +99,7 @@ impl Plane {
             controller,
             state,
             answers,
+            visitors,
             threads,
             remaining: None,
         })

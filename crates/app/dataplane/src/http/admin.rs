@@ -6,20 +6,22 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
-use axum::routing::{delete, get};
+use axum::routing::{delete, get, post};
 use serde::{Deserialize, Serialize};
 use serde_json::json as value;
 
 use super::api::{DenialRecord, ExplainQuery, PeerQuery, RelayTransportName, Session};
-use super::{Dataplane, events, guard, json};
+use super::{Dataplane, events, guard, ice_tests, json};
 
-type Plane = State<Arc<dyn Dataplane>>;
+pub(super) type Plane = State<Arc<dyn Dataplane>>;
 
 /// Longer than any shard takes for a batch; a shard that takes longer is stuck.
-const SHARD_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const SHARD_TIMEOUT: Duration = Duration::from_secs(5);
+/// More than any offer of a browser.
+const MAX_BODY: usize = 256 * 1024;
 
 /// Everything under `/api/v1`, guarded against web pages.
 pub fn admin_router(dataplane: Arc<dyn Dataplane>) -> Router {
@@ -30,6 +32,10 @@ pub fn admin_router(dataplane: Arc<dyn Dataplane>) -> Router {
         .route("/api/v1/denials", get(denials))
         .route("/api/v1/explain", get(explain))
         .route("/api/v1/events", get(events))
+        .route("/api/v1/ice-tests", post(ice_tests::start))
+        .route("/api/v1/ice-tests/{id}/offer", post(ice_tests::offer))
+        .route("/api/v1/ice-tests/{id}", delete(ice_tests::end))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
         .fallback(async || {
             refuse(
                 StatusCode::NOT_FOUND,
@@ -76,6 +82,11 @@ async fn index() -> Response {
               "what": "whether a peer would be admitted, and by which rule" },
             { "method": "GET", "path": "/api/v1/events", "parameters": [],
               "what": "events as they happen: one JSON object per line, or server-sent events" },
+            { "method": "POST", "path": "/api/v1/ice-tests", "parameters": [],
+              "what": "start an ICE test of {\"listener\":\"ns/gateway/name\"}" },
+            { "method": "POST", "path": "/api/v1/ice-tests/{id}/offer", "parameters": [],
+              "what": "answer the offer {\"sdp\":\"v=0…\"} of an ICE test" },
+            { "method": "DELETE", "path": "/api/v1/ice-tests/{id}", "parameters": [], "what": "end an ICE test" },
         ] }),
     )
 }
@@ -192,7 +203,7 @@ async fn events(State(dataplane): Plane, headers: HeaderMap) -> Response {
     events::stream_of(dataplane.events(), &headers)
 }
 
-fn stuck() -> Response {
+pub(super) fn stuck() -> Response {
     refuse(
         StatusCode::SERVICE_UNAVAILABLE,
         "a shard did not answer in time",

@@ -1,5 +1,6 @@
 //! What the admin API says, as types. Tools that read the API use the same.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use jiff::Timestamp;
@@ -127,6 +128,37 @@ impl TryFrom<String> for PeerQuery {
         bare.parse()
             .map(PeerQuery::Address)
             .map_err(|_| NotAnAddress(text))
+    }
+}
+
+/// An ICE test that was started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IceTest {
+    pub id: String,
+    pub listener: String,
+    /// For the `RTCPeerConnection` of the browser.
+    pub ice_servers: Vec<IceServer>,
+    /// How long the credential makes allocations.
+    pub expires_in_seconds: u64,
+    /// Where the echo peer is: the only peer that the credential reaches.
+    pub peer: SocketAddr,
+}
+
+/// An element of `iceServers`, as browsers take it. `Debug` masks the credential.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IceServer {
+    pub urls: Vec<String>,
+    pub username: String,
+    pub credential: String,
+}
+
+impl fmt::Debug for IceServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IceServer")
+            .field("urls", &self.urls)
+            .field("username", &self.username)
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,6 +8,7 @@ mod api;
 mod events;
 mod guard;
 mod health;
+mod ice_tests;
 mod metrics;
 #[cfg(test)]
 mod tests;
@@ -23,10 +24,11 @@ use stunner_config::{HttpEndpoint, HttpHost};
 use stunner_telemetry::metrics::Registry;
 use tokio::sync::broadcast;
 
+pub use crate::ice_test::IceTestError;
 pub use admin::admin_router;
 pub use api::{
-    ClientTransportName, DenialRecord, Event, EventKind, ExplainQuery, NotAnAddress, PeerQuery,
-    RelayTransportName, Session, SessionPeer, Traffic,
+    ClientTransportName, DenialRecord, Event, EventKind, ExplainQuery, IceServer, IceTest,
+    NotAnAddress, PeerQuery, RelayTransportName, Session, SessionPeer, Traffic,
 };
 pub use health::health_router;
 pub use metrics::metrics_router;
@@ -85,6 +87,16 @@ pub trait Dataplane: Send + Sync + 'static {
     /// How admission would judge a peer, or what is wrong with the question.
     fn explain(&self, query: ExplainQuery) -> Result<serde_json::Value, String>;
     fn events(&self) -> broadcast::Receiver<Event>;
+    /// Starts an ICE test of a listener: a credential for a minute that reaches an echo peer and nothing else.
+    fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>>;
+    /// Answers the offer of a test; both are SDP.
+    fn answer_ice_test(
+        &self,
+        id: String,
+        offer: String,
+    ) -> BoxFuture<'_, Result<String, IceTestError>>;
+    /// Ends a test with its credential; `false` when there is none of that id.
+    fn end_ice_test(&self, id: String) -> BoxFuture<'_, bool>;
 }
 
 fn json(status: StatusCode, value: &impl Serialize) -> Response {

@@ -182,6 +182,9 @@ impl Process {
                 Some(answers) = self.plane.answers.recv() => {
                     self.plane.controller.set_answers(answers).await;
                 }
+                Some(visitors) = self.plane.visitors.recv() => {
+                    self.plane.controller.set_visitors(visitors).await;
+                }
                 _ = ticks.tick() => {
                     self.plane.controller.tick().await;
                     self.retry().await;

@@ -12,6 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use stunner_peer::OfferError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::broadcast;
@@ -77,6 +78,20 @@ fn denial(user: &str) -> DenialRecord {
     }
 }
 
+fn ice_test(listener: String) -> IceTest {
+    IceTest {
+        id: "t1".into(),
+        listener,
+        ice_servers: vec![IceServer {
+            urls: vec!["turn:192.0.2.1:3478?transport=udp".into()],
+            username: "1800000060:ice-test-x".into(),
+            credential: "hush".into(),
+        }],
+        expires_in_seconds: 60,
+        peer: "192.0.2.1:40000".parse().expect("an address"),
+    }
+}
+
 impl Dataplane for Plane {
     fn identity(&self) -> Identity {
         Identity {
@@ -126,6 +141,32 @@ impl Dataplane for Plane {
     }
     fn events(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
+    }
+    fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
+        let started = match listener.as_str() {
+            "ns/gw/udp" => Ok(ice_test(listener)),
+            "ns/gw/busy" => Err(IceTestError::TooMany),
+            _ => Err(IceTestError::UnknownListener {
+                name: listener,
+                known: vec!["ns/gw/busy".into(), "ns/gw/udp".into()],
+            }),
+        };
+        async move { started }.boxed()
+    }
+    fn answer_ice_test(
+        &self,
+        id: String,
+        offer: String,
+    ) -> BoxFuture<'_, Result<String, IceTestError>> {
+        let answered = match (id.as_str(), offer.as_str()) {
+            ("t1", "bad") => Err(IceTestError::Offer(OfferError::NoDataChannel)),
+            ("t1", offer) => Ok(format!("answer to {offer}")),
+            _ => Err(IceTestError::UnknownTest(id)),
+        };
+        async move { answered }.boxed()
+    }
+    fn end_ice_test(&self, id: String) -> BoxFuture<'_, bool> {
+        async move { id == "t1" }.boxed()
     }
 }
 
