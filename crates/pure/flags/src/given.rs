@@ -94,7 +94,8 @@ impl Program {
                     .num_args(0..=1)
                     .require_equals(true)
                     .default_missing_value("true"),
-                Takes::Value(_) => arg,
+                // `--offset -5` says a number, not a flag.
+                Takes::Value(_) => arg.allow_negative_numbers(true),
                 Takes::Values(_) => arg.action(ArgAction::Append),
             }
         });
@@ -248,6 +249,14 @@ mod tests {
         }
         let given = read("-h", &none).expect("short flags stay");
         assert_eq!(given.switch(&HELP), Ok(true));
+    }
+
+    #[test]
+    fn a_value_may_be_a_negative_number() {
+        let none = |_: &str| None;
+        let given = read("--name -5 --on", &none).expect("a line");
+        assert_eq!(given.text(&NAME).as_deref(), Some("-5"));
+        assert!(read("--name -x", &none).is_err());
     }
 
     #[test]

@@ -1,9 +1,57 @@
-//! `stunner check`.
+//! `stunner check`: every problem of manifests, for people and for CI.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::cli::CheckOptions;
+use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE};
+use stunner_manifest::{Problem, Severity};
 
-pub fn check(_options: CheckOptions) -> ExitCode {
-    ExitCode::FAILURE
+use crate::cli::{CheckOptions, CheckOutput};
+use crate::input::Input;
+
+/// Checks, prints, and gives the exit code.
+pub fn check(options: CheckOptions) -> ExitCode {
+    let sources = match options.sources.or_current_folder("check") {
+        Ok(sources) => sources,
+        Err(usage) => {
+            eprint!("{}", usage.report());
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    let problems = problems(sources.read(), options.strict);
+    let text = match options.output {
+        CheckOutput::Text => text(&problems),
+        CheckOutput::Json => json(&problems),
+    };
+    // A reader that has seen enough, such as `head`, is no problem.
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    match problems.iter().any(Problem::is_error) {
+        true => ExitCode::from(EXIT_PROBLEM),
+        false => ExitCode::SUCCESS,
+    }
+}
+
+/// Everything there is to say, by file and place, those about the paths themselves first.
+fn problems(input: Input, strict: bool) -> Vec<Problem> {
+    let mut problems = input.problems;
+    problems.extend(stunner_manifest::check(&input.readings));
+    if strict {
+        for problem in &mut problems {
+            problem.severity = Severity::Error;
+        }
+    }
+    problems
+}
+
+fn text(problems: &[Problem]) -> String {
+    problems
+        .iter()
+        .map(|problem| format!("{problem}\n"))
+        .collect()
+}
+
+fn json(problems: &[Problem]) -> String {
+    let mut text = serde_json::to_string_pretty(problems).unwrap_or_default();
+    text.push('\n');
+    text
 }

@@ -6,10 +6,15 @@
 mod flags;
 mod help;
 mod options;
+#[cfg(test)]
+mod tests;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::iter::once;
+use std::path::Path;
 use std::process::ExitCode;
 
+use stunner_document::nearest;
 use stunner_flags::{EXIT_USAGE, Environment, Program, UsageError};
 
 pub use help::help;
@@ -37,39 +42,91 @@ pub enum Command {
     Version,
 }
 
+const COMMANDS: [&str; 8] = [
+    "run",
+    "translate",
+    "check",
+    "init",
+    "operator",
+    "dataplane",
+    "version",
+    "help",
+];
+
 /// Reads a command line. `args` begins with the name of the program, as [`std::env::args_os`] does.
 pub fn parse(
-    args: impl Iterator<Item = OsString>,
+    mut args: impl Iterator<Item = OsString>,
     env: Environment<'_>,
 ) -> Result<Command, UsageError> {
-    let mut args = args.skip(1);
+    let program = args.next().unwrap_or_default();
+    // Called by the name of one of the other programs, as a link in a container image may have it, it is that program.
+    match Path::new(&program).file_name().and_then(OsStr::to_str) {
+        Some("stunnerd") => return Ok(Command::Dataplane(once(program).chain(args).collect())),
+        Some("stunner-gateway-operator") => {
+            return Ok(Command::Operator(once(program).chain(args).collect()));
+        }
+        _ => {}
+    }
     let Some(command) = args.next() else {
-        return Err(UsageError::new("no command", "see `stunner --help`"));
+        return Err(UsageError::new(
+            "`stunner` needs a command",
+            "start with `stunner run PATH` or `stunner init DIR`; `stunner help` lists all commands",
+        ));
     };
     let name = command.to_string_lossy().into_owned();
-    let rest = std::iter::once(command).chain(args);
+    let args = once(command).chain(args);
     match name.as_str() {
-        "run" => read(&help::RUN, rest, env, |given| {
+        "run" => read(&help::RUN, args, env, |given| {
             RunOptions::from_given(given).map(|options| Command::Run(Box::new(options)))
         }),
-        "translate" => read(&help::TRANSLATE, rest, env, |given| {
+        "translate" => read(&help::TRANSLATE, args, env, |given| {
             TranslateOptions::from_given(given).map(Command::Translate)
         }),
-        "check" => read(&help::CHECK, rest, env, |given| {
+        "check" => read(&help::CHECK, args, env, |given| {
             CheckOptions::from_given(given).map(Command::Check)
         }),
-        "init" => read(&help::INIT, rest, env, |given| {
+        "init" => read(&help::INIT, args, env, |given| {
             InitOptions::from_given(given).map(Command::Init)
         }),
-        "operator" => Ok(Command::Operator(rest.collect())),
-        "dataplane" => Ok(Command::Dataplane(rest.collect())),
+        "operator" => Ok(Command::Operator(args.collect())),
+        "dataplane" => Ok(Command::Dataplane(args.collect())),
         "version" | "--version" => Ok(Command::Version),
-        "help" | "--help" | "-h" => Ok(Command::Help(help::OVERVIEW.to_owned())),
-        _ => Err(UsageError::new(
-            format!("unknown command `{name}`"),
-            "see `stunner --help`",
-        )),
+        "help" | "--help" | "-h" => help_of(args.skip(1)),
+        _ => Err(unknown(&name)),
     }
+}
+
+/// `stunner help COMMAND` is the same as `stunner COMMAND --help`.
+fn help_of(mut args: impl Iterator<Item = OsString>) -> Result<Command, UsageError> {
+    let Some(command) = args.next() else {
+        return Ok(Command::Help(help::OVERVIEW.to_owned()));
+    };
+    let program = command.clone();
+    let with_help = || vec![program, "--help".into()];
+    match command.to_string_lossy().as_ref() {
+        "run" => Ok(Command::Help(help::RUN.help())),
+        "translate" => Ok(Command::Help(help::TRANSLATE.help())),
+        "check" => Ok(Command::Help(help::CHECK.help())),
+        "init" => Ok(Command::Help(help::INIT.help())),
+        "operator" => Ok(Command::Operator(with_help())),
+        "dataplane" => Ok(Command::Dataplane(with_help())),
+        "version" | "help" => Ok(Command::Help(help::OVERVIEW.to_owned())),
+        name => Err(unknown(name)),
+    }
+}
+
+fn unknown(name: &str) -> UsageError {
+    let message = match name.starts_with('-') {
+        true => format!("`{name}` stands where a command belongs"),
+        false => format!("unknown command `{name}`"),
+    };
+    let hint = match nearest(name, &COMMANDS) {
+        Some(similar) => format!("did you mean `stunner {similar}`? see `stunner help`"),
+        // The most likely wish of somebody who names a folder.
+        None if Path::new(name).exists() => format!("did you mean `stunner run {name}`?"),
+        None => "see `stunner help`".to_owned(),
+    };
+    UsageError::new(message, hint)
 }
 
 fn read<'a>(
@@ -94,8 +151,8 @@ pub fn main() -> ExitCode {
         Ok(Command::Translate(options)) => crate::translate::translate(options),
         Ok(Command::Check(options)) => crate::check::check(options),
         Ok(Command::Init(options)) => crate::init::init(options),
-        Ok(Command::Operator(_)) => stunner_operator::runtime::main(),
-        Ok(Command::Dataplane(_)) => stunner_dataplane::runtime::main(),
+        Ok(Command::Operator(args)) => stunner_operator::runtime::main_with(args.into_iter()),
+        Ok(Command::Dataplane(args)) => stunner_dataplane::runtime::main_with(args.into_iter()),
         Ok(Command::Help(text)) => {
             print!("{text}");
             ExitCode::SUCCESS

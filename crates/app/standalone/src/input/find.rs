@@ -79,12 +79,9 @@ impl Search {
         let path = Path::new(text);
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
-                let before = self.found.files.len();
-                let below = self.folder(argument, path);
-                if self.found.files.len() == before {
-                    let problem = problem::empty_folder(text, below);
-                    self.found.problems.extend(problem);
-                }
+                let holds = self.folder(argument, path);
+                let problem = problem::empty_folder(text, holds);
+                self.found.problems.extend(problem);
             }
             Ok(_) => self.file(argument, path, true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -94,11 +91,10 @@ impl Search {
         }
     }
 
-    /// Collects the files of a folder, and says what folders below it hold.
-    fn folder(&mut self, argument: usize, folder: &Path) -> Below {
-        let mut below = Below::Nothing;
+    /// Collects the files of a folder.
+    fn folder(&mut self, argument: usize, folder: &Path) -> Holds {
         if !self.is_new(folder) {
-            return Below::SeenBefore;
+            return Holds::Files;
         }
         self.found.folders.push(folder.to_owned());
         let mut entries = match entries(folder) {
@@ -106,27 +102,31 @@ impl Search {
             Err(error) => {
                 let name = folder.display().to_string();
                 self.found.problems.push(problem::unreadable(&name, &error));
-                return Below::Unknown;
+                return Holds::Unknown;
             }
         };
         entries.sort();
+        let mut holds = Holds::Nothing;
         for path in entries {
             // What a name points to is what counts: Kubernetes mounts ConfigMaps as links to files in a hidden folder.
             match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => {
                     if self.recursive && !path.is_symlink() {
-                        self.folder(argument, &path);
+                        holds = holds.max(self.folder(argument, &path));
                     } else if holds_candidates(&path) {
-                        below = Below::Manifests;
+                        holds = holds.max(Holds::FilesBelow);
                     }
                 }
                 // A pipe or a device that happens to lie here is nobody's manifest, and reading it might never end.
                 Ok(metadata) if !metadata.is_file() => {}
-                Ok(_) | Err(_) if is_candidate(&path) => self.file(argument, &path, false),
+                Ok(_) | Err(_) if is_candidate(&path) => {
+                    holds = Holds::Files;
+                    self.file(argument, &path, false);
+                }
                 Ok(_) | Err(_) => {}
             }
         }
-        below
+        holds
     }
 
     fn file(&mut self, argument: usize, path: &Path, is_named: bool) {
@@ -147,14 +147,15 @@ impl Search {
     }
 }
 
-/// What lies below a folder that holds no manifest itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Below {
+/// What there is in a folder, the most telling last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Holds {
     Nothing,
-    Manifests,
-    /// Somebody else speaks of it.
-    SeenBefore,
+    /// Only in folders below it, and those were not asked for.
+    FilesBelow,
+    /// It may not be looked into, which has been said.
     Unknown,
+    Files,
 }
 
 /// The entries of a folder without hidden ones.
@@ -178,5 +179,7 @@ fn is_candidate(path: &Path) -> bool {
 
 fn holds_candidates(folder: &Path) -> bool {
     let entries = entries(folder).unwrap_or_default();
-    entries.iter().any(|path| is_candidate(path) && path.is_file())
+    entries
+        .iter()
+        .any(|path| is_candidate(path) && path.is_file())
 }

@@ -48,7 +48,9 @@ impl Sources {
             return Ok(here);
         }
         Err(UsageError::new(
-            format!("`stunner {command}` needs a file or folder: there are no manifests in this one"),
+            format!(
+                "`stunner {command}` needs a file or folder: there are no manifests in this one"
+            ),
             "name one, or write a starter folder with `stunner init my-gateway`",
         ))
     }

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use stunner_document::{Place, suggest};
+use stunner_document::{Place, nearest};
 use stunner_manifest::{Fault, Problem};
 
-use super::find::Below;
+use super::find::Holds;
 
 const START: Place = Place { line: 1, column: 1 };
 
@@ -35,7 +35,7 @@ fn similar(path: &Path) -> Option<String> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let similar = suggest(name, &names)?;
+    let similar = nearest(name, &names)?;
     Some(folder.join(similar).display().to_string())
 }
 
@@ -62,17 +62,17 @@ pub(super) fn no_manifest(file: &str) -> Problem {
         .hint("name a file with Gateways, routes or what they refer to")
 }
 
-pub(super) fn empty_folder(folder: &str, below: Below) -> Option<Problem> {
-    let (message, hint) = match below {
-        Below::Nothing => (
+pub(super) fn empty_folder(folder: &str, holds: Holds) -> Option<Problem> {
+    let (message, hint) = match holds {
+        Holds::Nothing => (
             "the folder holds no file that ends in .yaml, .yml or .json",
             "name another folder, or write a starter folder with `stunner init DIR`",
         ),
-        Below::Manifests => (
+        Holds::FilesBelow => (
             "the folder holds manifests only in folders below it, which are not looked into",
             "name those folders, or give --recursive",
         ),
-        Below::SeenBefore | Below::Unknown => return None,
+        Holds::Files | Holds::Unknown => return None,
     };
     Some(Problem::warning(folder, START, Fault::Empty, "", message).hint(hint))
 }

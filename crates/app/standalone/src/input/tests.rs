@@ -19,7 +19,10 @@ fn find(folder: &Path, paths: &[&str], recursive: bool) -> Found {
 
 fn names(folder: &Path, found: &Found) -> Vec<String> {
     let prefix = format!("{}/", folder.display());
-    let names = found.files.iter().map(|file| file.name.replace(&prefix, ""));
+    let names = found
+        .files
+        .iter()
+        .map(|file| file.name.replace(&prefix, ""));
     names.collect()
 }
 
@@ -44,11 +47,20 @@ fn folder_with(files: &[&str]) -> tempfile::TempDir {
 #[test]
 fn of_a_folder_only_visible_manifests_count_by_name() {
     let folder = folder_with(&[
-        "d/b.yml", "d/a.yaml", "d/c.json", "d/.hidden.yaml", "d/README.md", "d/e.yaml.bak", "d/sub/x.yaml",
+        "d/b.yml",
+        "d/a.yaml",
+        "d/c.json",
+        "d/.hidden.yaml",
+        "d/README.md",
+        "d/e.yaml.bak",
+        "d/sub/x.yaml",
         "d/.git/y.yaml",
     ]);
     let found = find(folder.path(), &["d"], false);
-    assert_eq!(names(folder.path(), &found), ["d/a.yaml", "d/b.yml", "d/c.json"]);
+    assert_eq!(
+        names(folder.path(), &found),
+        ["d/a.yaml", "d/b.yml", "d/c.json"]
+    );
     assert!(found.problems.is_empty());
     let found = find(folder.path(), &["d"], true);
     let all = ["d/a.yaml", "d/b.yml", "d/c.json", "d/sub/x.yaml"];
@@ -58,7 +70,11 @@ fn of_a_folder_only_visible_manifests_count_by_name() {
 #[test]
 fn a_named_file_may_be_called_anything_and_counts_once() {
     let folder = folder_with(&["d/a.yaml", "d/notes"]);
-    let found = find(folder.path(), &["d/notes", "d/a.yaml", "d", "d/a.yaml"], false);
+    let found = find(
+        folder.path(),
+        &["d/notes", "d/a.yaml", "d", "d/a.yaml"],
+        false,
+    );
     assert_eq!(names(folder.path(), &found), ["d/notes", "d/a.yaml"]);
     assert!(found.files.iter().all(|file| file.is_named));
     assert!(found.problems.is_empty(), "{:?}", found.problems);
@@ -90,7 +106,11 @@ fn folders_that_link_to_each_other_are_looked_into_once() {
 fn what_is_not_there_is_a_problem_with_a_hint() {
     let folder = folder_with(&["quickstart/a.yaml", "empty/README.md", "tree/one/a.yaml"]);
     symlink("gone", folder.path().join("quickstart/b.yaml")).expect("a link");
-    let found = find(folder.path(), &["quikstart", "nowhere-at-all", "empty", "tree"], false);
+    let found = find(
+        folder.path(),
+        &["quikstart", "nowhere-at-all", "empty", "tree"],
+        false,
+    );
     assert_eq!(
         problems(folder.path(), &found),
         [
@@ -108,15 +128,26 @@ fn what_is_not_there_is_a_problem_with_a_hint() {
         recursive: false,
     }
     .read();
-    let problems: Vec<String> = input.readings.iter().flat_map(|reading| &reading.problems).map(ToString::to_string).collect();
+    let problems: Vec<String> = input
+        .readings
+        .iter()
+        .flat_map(|reading| &reading.problems)
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(problems.len(), 1);
-    assert!(problems[0].contains("b.yaml:1:1: error: it cannot be read: no such file or directory"), "{problems:?}");
+    assert!(
+        problems[0].contains("b.yaml:1:1: error: it cannot be read: no such file or directory"),
+        "{problems:?}"
+    );
 }
 
 #[test]
 fn a_file_over_the_limit_is_not_read() {
     let folder = folder_with(&["big.yaml"]);
-    let big = fs::File::options().write(true).open(folder.path().join("big.yaml")).expect("a file");
+    let big = fs::File::options()
+        .write(true)
+        .open(folder.path().join("big.yaml"))
+        .expect("a file");
     big.set_len(50 << 30).expect("a sparse file");
     let input = Sources {
         paths: vec![folder.path().display().to_string()],
@@ -124,6 +155,10 @@ fn a_file_over_the_limit_is_not_read() {
     }
     .read();
     assert_eq!(input.readings.len(), 1);
-    assert!(input.readings[0].problems[0].message.contains("53687091200 bytes"));
+    assert!(
+        input.readings[0].problems[0]
+            .message
+            .contains("53687091200 bytes")
+    );
     assert_eq!(input.readings[0].unreadable, [None]);
 }
