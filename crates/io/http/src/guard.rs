@@ -15,7 +15,7 @@ use crate::BindAddress;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostNames {
     /// Lower case, without a trailing dot.
-    name: Option<String>,
+    names: Vec<String>,
     address: Option<IpAddr>,
     /// A rebound name is never a literal address, so a server on all addresses may answer to any of them.
     any_address: bool,
@@ -51,10 +51,18 @@ impl HostNames {
                 ..HostNames::default()
             },
             BindAddress::Name { host, .. } => HostNames {
-                name: Some(plain(host)),
+                names: vec![plain(host)],
                 ..HostNames::default()
             },
         }
+    }
+
+    /// These and further names, such as that of a proxy in front.
+    #[must_use]
+    pub fn and<T: AsRef<str>>(mut self, further: impl IntoIterator<Item = T>) -> Self {
+        let further = further.into_iter().map(|name| plain(name.as_ref()));
+        self.names.extend(further);
+        self
     }
 
     /// Lets a request pass, or says what is strange about it.
@@ -87,7 +95,7 @@ impl HostNames {
                 let name = plain(name);
                 name == "localhost"
                     || name.ends_with(".localhost")
-                    || (!name.is_empty() && self.name.as_ref() == Some(&name))
+                    || (!name.is_empty() && self.names.contains(&name))
             }
         }
     }
