@@ -87,18 +87,11 @@ function gatewayStates() {
   );
 }
 
-const TOKEN_TEXTS = {
-  missing:
-    "The hierarchy is shown without a token. Traffic, allocations, denials and the ICE test are asked for with your own rights: paste a token of your account, for example of `kubectl create token NAME -n NAMESPACE`. It stays in this tab.",
-  accepted: "Your token is in use. It stays in this tab and is forgotten with it.",
-  refused: "The token was refused. The notes below say why.",
-};
-
 function notices() {
   const box = byId("token-part");
   box.hidden = state.token === "notNeeded";
   box.dataset.token = state.token;
-  say(byId("token-text"), TOKEN_TEXTS[state.token] ?? "");
+  for (const text of box.querySelectorAll("[data-when]")) text.hidden = text.dataset.when !== state.token;
   byId("token-forget").hidden = !token.value();
   keyed(
     byId("notes"),

@@ -45,7 +45,10 @@ export function show(state) {
   gateways = state.gateways ?? [];
   options(
     byId("ice-gateway"),
-    gateways.map(({ id }) => ({ value: id, text: id })),
+    gateways.map(({ id, listeners }) => {
+      const usable = listeners.some(({ served, protocol }) => served && isTestable(protocol));
+      return { value: id, text: usable ? id : `${id} (no listener to test)`, disabled: !usable };
+    }),
   );
   fillListeners();
 }

@@ -4,7 +4,7 @@ import { COLUMNS } from "./world.js";
 import { isTrouble } from "./status.js";
 
 // More than this in one column is no picture any more; the rest waits behind a button or the filter.
-export const FIRST_LIMITS = { class: 20, gateway: 25, listener: 60, route: 40, backend: 60 };
+export const FIRST_LIMITS = { class: 20, gateway: 25, listener: 60, route: 24, backend: 48 };
 
 function neighbours(edges, from, to) {
   const lists = new Map();
@@ -59,7 +59,7 @@ export function select(world, { filter = "", onlyTrouble = false, limits = FIRST
     const ranked = column.filter((node) => isTrouble(node.status));
     ranked.push(...column.filter((node) => !isTrouble(node.status)));
     for (const node of ranked.slice(0, limits[kind])) shown.add(node.key);
-    hidden[kind] = nodes.filter((node) => node.kind === kind && !shown.has(node.key)).length;
+    hidden[kind] = Math.max(0, column.length - limits[kind]);
   }
 
   const order = [];
@@ -116,5 +116,5 @@ export function place(columns, edges, step) {
   for (const column of columns.toReversed()) settle(column, [below]);
   const first = Math.min(...tops.values(), Infinity);
   for (const [key, top] of tops) tops.set(key, Math.round(top - first));
-  return { tops, height: Math.max(0, ...tops.values()) };
+  return tops;
 }

@@ -13,12 +13,14 @@ import { describe } from "./tooltip.js";
 const HEIGHT = 62;
 const STEP = 76;
 const TOP = 36;
+const NARROWEST = 940;
 const MORE_BY = 100;
 
 const view = { filter: "", onlyTrouble: false, limits: { ...FIRST_LIMITS } };
 let world = { nodes: new Map(), edges: [], troubles: [] };
 let drawn = { nodes: [], edges: [], hidden: {} };
 let source = null;
+let lit = null;
 
 const frame = () => byId("picture");
 
@@ -27,8 +29,12 @@ function element(node) {
     "button",
     { type: "button", class: "node" },
     h("span", { class: "node-icon" }),
-    h("span", { class: "node-text" }, h("span", { class: "node-label" }), h("span", { class: "node-meta" })),
-    h("span", { class: "node-side" }, h("span", { class: "node-caption" }), h("span", { class: "node-live" })),
+    h(
+      "span",
+      { class: "node-text" },
+      h("span", { class: "node-line" }, h("span", { class: "node-label" }), h("span", { class: "node-caption" })),
+      h("span", { class: "node-line" }, h("span", { class: "node-meta" }), h("span", { class: "node-live" })),
+    ),
   );
   button.addEventListener("click", () => openDetails(world.nodes.get(button.dataset.key), world, button));
   button.addEventListener("mouseenter", () => highlight(button.dataset.key));
@@ -39,7 +45,7 @@ function element(node) {
     const current = world.nodes.get(button.dataset.key) ?? node;
     return [
       h("p", { class: "tip-title" }, current.label, h("span", {}, `${current.kind}, ${WORDS[current.status]}`)),
-      current.kind === "listener" || current.kind === "gateway" ? h("p", { class: "tip-meta" }, current.meta) : null,
+      h("p", { class: "tip-meta" }, current.address ?? current.id),
       ...conditionList(current),
     ];
   });
@@ -105,7 +111,7 @@ function draw() {
 function arrange() {
   const box = frame();
   const width = box.clientWidth;
-  const wide = width >= 860;
+  const wide = width >= NARROWEST;
   box.classList.toggle("wide", wide);
   if (!wide || !drawn.nodes.length) {
     box.style.removeProperty("height");
@@ -114,9 +120,15 @@ function arrange() {
   const gap = Math.max(28, Math.min(76, width * 0.045));
   const column = Math.min(260, (width - 4 * gap) / 5);
   const pitch = (width - column) / 4;
+  box.classList.toggle("tight", column < 190);
   const columns = COLUMNS.map(({ kind }) => drawn.nodes.filter((node) => node.kind === kind).map(({ key }) => key));
-  COLUMNS.forEach(({ kind }, index) => drawn.hidden[kind] && columns[index].push(`more:${kind}`));
-  const { tops, height } = place(columns, drawn.edges, STEP);
+  const tops = place(columns, drawn.edges, STEP);
+  COLUMNS.forEach(({ kind }, index) => {
+    if (!drawn.hidden[kind]) return;
+    tops.set(`more:${kind}`, (tops.get(columns[index].at(-1)) ?? -STEP) + STEP);
+    columns[index].push(`more:${kind}`);
+  });
+  const height = Math.max(0, ...tops.values());
   const at = new Map();
   columns.forEach((keys, index) => keys.forEach((key) => at.set(key, { x: index * pitch, y: TOP + tops.get(key) })));
   box.style.setProperty("height", `${TOP + height + HEIGHT}px`);
@@ -145,10 +157,13 @@ function arrange() {
     });
   });
   box.querySelector("svg").replaceChildren(...lines);
+  highlight(lit);
 }
 
+// The family of the node under the pointer or the focus stands out.
 function highlight(key) {
   const box = frame();
+  lit = key;
   box.classList.toggle("focused", key !== null);
   const keys = key === null ? new Set() : family(world, key);
   for (const button of box.querySelectorAll(".node")) button.classList.toggle("lit", keys.has(button.dataset.key));
@@ -187,8 +202,13 @@ export function install() {
     view.filter = event.target.value;
     draw();
   });
-  byId("only-trouble").addEventListener("change", (event) => {
-    view.onlyTrouble = event.target.checked;
+  const onlyTrouble = byId("only-trouble");
+  onlyTrouble.addEventListener("change", () => {
+    view.onlyTrouble = onlyTrouble.checked;
+    draw();
+  });
+  byId("stat-trouble").addEventListener("click", () => {
+    view.onlyTrouble = onlyTrouble.checked = world.troubles.length > 0;
     draw();
   });
   new ResizeObserver(arrange).observe(box.parentElement);

@@ -1,6 +1,7 @@
 // Small plots. Their meaning is also in words beside them, and in their label.
 
 import { svg } from "./dom.js";
+import { milliseconds } from "./format.js";
 
 const WIDTH = 240;
 const HEIGHT = 44;
@@ -41,15 +42,19 @@ export function sparkline() {
 
 // Round-trip times: a dot per echo, a mark at the bottom per loss.
 export function roundTrips(element, pings, expected) {
-  const [width, height] = [600, 120];
+  const [width, height] = [element.clientWidth || 600, element.clientHeight || 150];
   const answered = pings.filter((ping) => ping.rtt !== null);
   const top = Math.max(1, ...answered.map((ping) => ping.rtt)) * 1.15;
-  const x = (ping) => 6 + (ping.sequence / Math.max(1, expected - 1)) * (width - 12);
-  const y = (ping) => height - 14 - (ping.rtt / top) * (height - 26);
+  const x = (ping) => 4 + (ping.sequence / Math.max(1, expected - 1)) * (width - 8);
+  const level = (rtt) => height - 14 - (rtt / top) * (height - 30);
+  const y = (ping) => level(ping.rtt);
+  const scale = answered.length ? [top / 1.15, top / 2.3] : [];
   const line = answered.map((ping, index) => `${index ? "L" : "M"}${x(ping).toFixed(1)} ${y(ping).toFixed(1)}`);
   element.setAttribute("viewBox", `0 0 ${width} ${height}`);
   element.replaceChildren(
     svg("path", { class: "base", d: `M0 ${height - 13.5}H${width}` }),
+    ...scale.map((rtt) => svg("path", { class: "base", d: `M0 ${level(rtt).toFixed(1)}H${width}` })),
+    ...scale.map((rtt) => svg("text", { x: 0, y: (level(rtt) - 4).toFixed(1) }, milliseconds(rtt))),
     svg("path", { class: "in", d: line.join("") }),
     ...answered.map((ping) => svg("circle", { class: "dot", cx: x(ping).toFixed(1), cy: y(ping).toFixed(1), r: 2.2 })),
     ...pings

@@ -16,7 +16,7 @@ function entry(problem) {
       {},
       h("p", {}, h("code", { class: "place" }, place(problem)), problem.field && h("code", { class: "muted" }, problem.field)),
       h("p", { class: "sentence" }, `${problem.severity}: ${problem.message}`),
-      problem.hint && h("p", { class: "hint" }, problem.hint),
+      problem.hint && h("p", { class: "hint" }, `hint: ${problem.hint}`),
     ),
   );
 }

@@ -20,8 +20,8 @@ function classNode(item) {
     kind: "class",
     id: item.name,
     label: item.name,
-    caption: "GatewayClass",
-    meta: parameters ? `${parameters.kind} ${parameters.namespace}/${parameters.name}` : item.controller,
+    caption: "",
+    meta: parameters ? parameters.name : item.controller,
     status: statusOf(item.conditions),
     groups: [{ conditions: item.conditions ?? [] }],
     facts: [
@@ -57,7 +57,8 @@ function listenerNode(item) {
     id: item.id,
     label: item.name,
     caption: `${item.protocol} ${item.port}`,
-    meta: item.uri ?? "no public address yet",
+    meta: plural(item.attachedRoutes ?? 0, "route"),
+    address: item.uri,
     status: statusOf(item.conditions),
     groups: [{ conditions: item.conditions ?? [] }],
     facts: [
@@ -77,7 +78,7 @@ function routeNode(item) {
     id: item.id,
     label: item.name,
     caption: item.namespace,
-    meta: `${item.kind}, ${plural(item.backends?.length ?? 0, "backend")}`,
+    meta: item.kind,
     cluster: item.cluster,
     status: parents.length ? worst(parents.map((parent) => statusOf(parent.conditions))) : "pending",
     groups: parents.map((parent) => ({
