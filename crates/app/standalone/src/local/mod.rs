@@ -1,1 +1,22 @@
-//! The local infrastructure: what a cluster would do for a Gateway, done on this host.
+//! The local infrastructure: what a cluster would provide for Gateways, provided by this host.
+//!
+//! A cluster gives a Gateway a Service with an address and pods of its own. Here [`HostAddresses`] are the addresses
+//! of this host, [`service`] fulfils the Service with them, [`localise`] moves a configuration to the host's addresses
+//! and ports, [`decide`] settles who gets a port that two Gateways want, and [`Fleet`] runs one dataplane per Gateway.
+//! [`overlay`] says on status what became of it.
+
+mod expose;
+mod fleet;
+mod host;
+mod localise;
+mod overlay;
+mod ports;
+#[cfg(test)]
+mod tests;
+
+pub use expose::service;
+pub use fleet::{Fleet, FleetOptions, Member, Roster, Round, Served};
+pub use host::HostAddresses;
+pub use localise::{Localised, localise};
+pub use overlay::overlay;
+pub use ports::{Socket, Trouble, Want, decide};

@@ -1,0 +1,197 @@
+//! Following files as they change.
+//!
+//! Files are replaced in many ways: written in place, renamed over, deleted and made again, or left alone while a link
+//! further up swings to another folder. So events only say *when* to look; what changed is told by looking at all
+//! files, and **a file is read once it has been still for [`STILLNESS`]**, so that none is believed halfway. The
+//! follower has a thread of its own: a file system that hangs, or a huge file, holds up nobody who serves.
+
+mod scan;
+mod sentinel;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use stunner_manifest::Reading;
+use tokio::sync::mpsc;
+
+use self::scan::{Look, Scan};
+use self::sentinel::Sentinel;
+use super::world::{FileId, Told};
+use crate::input::{Sources, read_file, read_stdin};
+
+/// How long a file must not have changed before it is read.
+pub const STILLNESS: Duration = Duration::from_millis(100);
+/// How often to look though nothing was heard: not every file system tells.
+const POLL: Duration = Duration::from_secs(1);
+
+/// Files that were read again, or are gone.
+pub type News = Vec<(FileId, Told)>;
+
+/// Hears of changes until it is dropped.
+#[derive(Debug)]
+pub struct Follower {
+    news: mpsc::UnboundedReceiver<News>,
+}
+
+impl Follower {
+    /// Reads all there is, without waiting, and follows it from then on.
+    pub fn start(sources: Sources) -> std::io::Result<(News, Follower)> {
+        let mut watch = Watch::new(sources);
+        let first = watch.read_all();
+        let (sender, news) = mpsc::unbounded_channel();
+        std::thread::Builder::new()
+            .name("files".to_owned())
+            .spawn(move || watch.follow(&sender))?;
+        Ok((first, Follower { news }))
+    }
+
+    /// The next changes.
+    pub async fn next(&mut self) -> News {
+        match self.news.recv().await {
+            Some(news) => news,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// A file that is not as it was read last.
+#[derive(Debug)]
+struct Pending {
+    path: PathBuf,
+    /// `None` when it is gone.
+    look: Option<Look>,
+    since: Instant,
+}
+
+#[derive(Debug)]
+struct Watch {
+    sources: Sources,
+    /// The files as they were when they were read.
+    known: BTreeMap<FileId, Look>,
+    pending: BTreeMap<FileId, Pending>,
+}
+
+impl Watch {
+    fn new(sources: Sources) -> Self {
+        Watch {
+            sources,
+            known: BTreeMap::new(),
+            pending: BTreeMap::new(),
+        }
+    }
+
+    fn read_all(&mut self) -> News {
+        let scan = Scan::of(&self.sources);
+        let mut news = News::new();
+        for (file, found) in scan.files {
+            news.push((file.clone(), told_by(&file, &found.path, &found.look)));
+            self.known.insert(file, found.look);
+        }
+        news
+    }
+
+    fn follow(mut self, sender: &mpsc::UnboundedSender<News>) {
+        let mut sentinel = Sentinel::new();
+        while !sender.is_closed() {
+            let scan = Scan::of(&self.sources);
+            // Armed before the files are compared: what changes later leaves a poke behind.
+            sentinel.arm(&scan.folders);
+            self.compare(scan, Instant::now());
+            loop {
+                let heard = sentinel.wait(self.patience(Instant::now()));
+                let news = self.read_still(Instant::now());
+                if !news.is_empty() && sender.send(news).is_err() {
+                    return;
+                }
+                if heard || self.pending.is_empty() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Until the next file may have come to rest.
+    fn patience(&self, now: Instant) -> Duration {
+        let due = self.pending.values().map(|pending| {
+            let age = now.saturating_duration_since(pending.since);
+            STILLNESS.saturating_sub(age)
+        });
+        due.min().unwrap_or(POLL)
+    }
+
+    /// Notes what is not as it was, and since when.
+    fn compare(&mut self, scan: Scan, now: Instant) {
+        let known = self.known.keys();
+        let found = scan.files.keys();
+        let pending = self.pending.keys();
+        let all: BTreeSet<FileId> = known.chain(found).chain(pending).cloned().collect();
+        for file in all {
+            let found = scan.files.get(&file);
+            let look = found.map(|found| &found.look);
+            if look == self.known.get(&file) || (look.is_none() && scan.may_hide(&file)) {
+                self.pending.remove(&file);
+                continue;
+            }
+            let pending = self.pending.get(&file);
+            let is_still = pending.is_some_and(|pending| pending.look.as_ref() == look);
+            if !is_still {
+                let path = found.map(|found| found.path.clone());
+                let pending = Pending {
+                    path: path.unwrap_or_else(|| PathBuf::from(&file.name)),
+                    look: look.cloned(),
+                    since: now,
+                };
+                self.pending.insert(file, pending);
+            }
+        }
+    }
+
+    /// Reads what has come to rest.
+    fn read_still(&mut self, now: Instant) -> News {
+        let mut news = News::new();
+        let mut restless = BTreeMap::new();
+        for (file, mut pending) in std::mem::take(&mut self.pending) {
+            if now.saturating_duration_since(pending.since) < STILLNESS {
+                restless.insert(file, pending);
+                continue;
+            }
+            let told = pending.look.as_ref();
+            let told = told.map(|look| told_by(&file, &pending.path, look));
+            // Changed meanwhile, perhaps while it was read: another time.
+            let is_trouble = matches!(pending.look, Some(Look::Trouble(_)));
+            let now_looks = scan::look(&pending.path);
+            if !is_trouble && now_looks != pending.look {
+                pending.look = now_looks;
+                pending.since = now;
+                restless.insert(file, pending);
+                continue;
+            }
+            match pending.look {
+                Some(look) => drop(self.known.insert(file.clone(), look)),
+                None => drop(self.known.remove(&file)),
+            }
+            news.push((file, told.unwrap_or(Told::Gone)));
+        }
+        self.pending = restless;
+        news
+    }
+}
+
+/// What a file has to say.
+fn told_by(file: &FileId, path: &Path, look: &Look) -> Told {
+    match look {
+        Look::File { bytes: 0, .. } => Told::Emptied,
+        Look::Trouble(problem) => Told::Reading(Reading {
+            file: file.name.clone(),
+            problems: vec![problem.clone()],
+            ..Reading::default()
+        }),
+        Look::Once if path.as_os_str().is_empty() => Told::Reading(read_stdin()),
+        Look::File { .. } | Look::Once | Look::Closed(_) => {
+            Told::Reading(read_file(path, &file.name))
+        }
+    }
+}

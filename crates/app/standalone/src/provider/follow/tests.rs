@@ -1,0 +1,1 @@
+//! Following real files in a scratch folder.

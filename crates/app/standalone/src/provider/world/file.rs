@@ -1,0 +1,92 @@
+//! The objects of one file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stunner_document::Place;
+use stunner_manifest::{Fault, Problem, Reading};
+use stunner_translate::{Object, ObjectKey};
+
+/// An object and where the file defines it.
+#[derive(Debug, Clone)]
+pub(super) struct Definition {
+    pub(super) object: Object,
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct FileObjects {
+    pub(super) objects: BTreeMap<ObjectKey, Definition>,
+    /// Objects as an earlier content of the file had them.
+    pub(super) held: BTreeSet<ObjectKey>,
+    pub(super) problems: Vec<Problem>,
+}
+
+impl FileObjects {
+    /// What the file defines now, given what it defined before.
+    ///
+    /// An object that the new content breaks, or that it may mean by a document that cannot be told, stays as it was.
+    pub(super) fn after(before: Option<&FileObjects>, reading: Reading) -> FileObjects {
+        let mut now = FileObjects {
+            problems: reading.problems,
+            ..FileObjects::default()
+        };
+        for manifest in reading.manifests {
+            let place = manifest.root.place;
+            if let Some(first) = now.objects.get(&manifest.key) {
+                let line = first.place.line;
+                let problem = duplicate(
+                    &reading.file,
+                    place,
+                    &manifest.key,
+                    &format!("{}:{line}", reading.file),
+                );
+                now.problems.push(problem);
+                continue;
+            }
+            let definition = Definition {
+                object: manifest.object,
+                place,
+            };
+            now.objects.insert(manifest.key, definition);
+        }
+        let anything = reading.unreadable.contains(&None);
+        for (key, definition) in before.iter().flat_map(|before| &before.objects) {
+            let may_be_meant = anything || reading.unreadable.contains(&Some(key.clone()));
+            if may_be_meant && !now.objects.contains_key(key) {
+                now.held.insert(key.clone());
+                now.objects.insert(key.clone(), definition.clone());
+            }
+        }
+        now
+    }
+
+    /// The same objects, though the file does not define them any more.
+    pub(super) fn held(&self, problem: Problem) -> FileObjects {
+        FileObjects {
+            held: self.objects.keys().cloned().collect(),
+            objects: self.objects.clone(),
+            problems: vec![problem],
+        }
+    }
+}
+
+/// The problem of an object that another place defines as well, and before this one.
+pub(super) fn duplicate(file: &str, place: Place, key: &ObjectKey, first: &str) -> Problem {
+    let name = match key.name.namespace.as_str() {
+        "" => key.name.name.clone(),
+        _ => key.name.to_string(),
+    };
+    Problem::error(
+        file,
+        place,
+        Fault::DuplicateObject,
+        "metadata.name",
+        format!(
+            "{} {name} is defined twice; the one at {first} is used",
+            key.kind
+        ),
+    )
+    .hint(format!(
+        "remove one of the two, here or at {first}, or give it another name"
+    ))
+}

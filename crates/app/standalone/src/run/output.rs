@@ -1,0 +1,97 @@
+//! What is told on standard output: sentences and tables for people, or one JSON object per line for programs.
+
+mod json;
+mod table;
+mod text;
+
+use std::io::Write;
+
+use stunner_manifest::Problem;
+
+use super::engine::Report;
+use super::summary::Summary;
+use crate::cli::RunOutput;
+
+/// How the end came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// The name of the signal.
+    pub by: &'static str,
+    /// No session was left when it ended.
+    pub drained: bool,
+}
+
+/// Tells what happens. Nobody listening is no reason to stop serving.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    form: RunOutput,
+}
+
+impl Output {
+    pub fn new(form: RunOutput) -> Self {
+        Output { form }
+    }
+
+    /// What is served, once at the start; where nothing is, what stands in the way.
+    pub fn ready_or_not(&self, summary: &Summary, is_ready: bool) {
+        self.print(&match (self.form, is_ready) {
+            (RunOutput::Text, true) => text::ready(summary),
+            (RunOutput::Text, false) => text::conditions(summary),
+            (RunOutput::Json, true) => json::ready(summary),
+            (RunOutput::Json, false) => json::not_ready(summary),
+        });
+    }
+
+    /// What came of a change; nothing is told of a change without effect.
+    pub fn changed(&self, report: &Report, summary: &Summary) {
+        for problem in &report.new_problems {
+            self.problem(problem, report.held.get(&problem.file).copied());
+        }
+        if report.is_change() {
+            self.print(&match self.form {
+                RunOutput::Text => text::changed(report),
+                RunOutput::Json => json::changed(report, summary),
+            });
+        }
+    }
+
+    /// A fault of a file, and how many of its objects stay as they were.
+    pub fn problem(&self, problem: &Problem, held: Option<usize>) {
+        match self.form {
+            // Where compilers tell it.
+            RunOutput::Text => eprint!("{}", text::problem(problem, held)),
+            RunOutput::Json => self.print(&json::problem(problem, held)),
+        }
+    }
+
+    /// A server beside the gateways that could not be started.
+    pub fn no_server(&self, problem: &super::servers::NotServed) {
+        match self.form {
+            RunOutput::Text => eprintln!("warning: {problem}\n  hint: {}", problem.hint()),
+            RunOutput::Json => {
+                eprintln!("warning: {problem}; {}", problem.hint());
+                self.print(&json::no_server(problem));
+            }
+        }
+    }
+
+    pub fn draining(&self, sessions: u64, seconds: u64) {
+        if self.form == RunOutput::Text {
+            self.print(&text::draining(sessions, seconds));
+        }
+    }
+
+    pub fn stopped(&self, stopped: Stopped) {
+        self.print(&match self.form {
+            RunOutput::Text => text::stopped(stopped),
+            RunOutput::Json => json::stopped(stopped),
+        });
+    }
+
+    fn print(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        // In one piece, so that a reader never sees half of an event.
+        let _ = out.write_all(text.as_bytes());
+        let _ = out.flush();
+    }
+}

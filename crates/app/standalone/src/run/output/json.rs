@@ -1,0 +1,88 @@
+//! Events for programs.
+
+use serde_json::{Value, json};
+use stunner_manifest::Problem;
+
+use super::Stopped;
+use crate::provider::{Change, Happened};
+use crate::run::engine::Report;
+use crate::run::servers::NotServed;
+use crate::run::summary::Summary;
+
+pub(super) fn ready(summary: &Summary) -> String {
+    event("ready", members(summary))
+}
+
+/// Nothing can be served, and the conditions say why.
+pub(super) fn not_ready(summary: &Summary) -> String {
+    let fields = json!({
+        "severity": "error",
+        "message": "no listener can be served",
+        "gateways": summary.gateways,
+    });
+    event("problem", fields)
+}
+
+pub(super) fn changed(report: &Report, summary: &Summary) -> String {
+    let (kept, ended) = report.sessions();
+    let fields = json!({
+        "objects": report.changes.iter().map(object).collect::<Vec<_>>(),
+        "conditions": report.flips,
+        "solved": report.solved_problems,
+        "sessions": { "kept": kept, "ended": ended },
+        "gateways": summary.gateways,
+    });
+    event("changed", fields)
+}
+
+fn object(change: &Change) -> Value {
+    json!({
+        "change": match change.happened {
+            Happened::Added => "added",
+            Happened::Changed => "changed",
+            Happened::Removed => "removed",
+        },
+        "kind": change.key.kind.to_string(),
+        "namespace": change.key.name.namespace,
+        "name": change.key.name.name,
+    })
+}
+
+pub(super) fn problem(problem: &Problem, held: Option<usize>) -> String {
+    let mut fields = members(problem);
+    if let (Some(held), Some(fields)) = (held, fields.as_object_mut()) {
+        fields.insert("objectsKept".to_owned(), held.into());
+    }
+    event("problem", fields)
+}
+
+pub(super) fn no_server(problem: &NotServed) -> String {
+    let fields = json!({
+        "severity": "warning",
+        "field": problem.flag(),
+        "message": problem.to_string(),
+        "hint": problem.hint(),
+    });
+    event("problem", fields)
+}
+
+pub(super) fn stopped(stopped: Stopped) -> String {
+    event(
+        "stopped",
+        json!({ "signal": stopped.by, "drained": stopped.drained }),
+    )
+}
+
+fn members(value: &impl serde::Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// The name of the event first, as people read the lines too.
+fn event(name: &str, fields: Value) -> String {
+    let mut line = format!("{{\"event\":{}", Value::from(name));
+    for (key, value) in fields.as_object().into_iter().flatten() {
+        line.push_str(&format!(",{}:{value}", Value::from(key.as_str())));
+    }
+    line.push_str("}\n");
+    line
+}

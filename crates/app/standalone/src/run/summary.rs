@@ -1,0 +1,241 @@
+//! What is served, as it is told: Gateways, where clients reach them, and with which credentials.
+
+use base64::Engine as _;
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Serialize;
+use sha1::Sha1;
+use stunner_api::gateway::{GatewayStatus, ListenerStatus};
+use stunner_api::names::condition as kind;
+use stunner_config::{AuthMethod, ClusterKind, Config, Listener};
+
+use super::engine::Engine;
+use super::servers::Urls;
+
+/// How long a minted credential is good for.
+const LIFETIME: u64 = 24 * 3600;
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    pub gateways: Vec<GatewaySummary>,
+    pub ice_servers: Vec<IceServer>,
+    #[serde(flatten)]
+    pub urls: Urls,
+    #[serde(skip)]
+    pub trial: Option<Trial>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GatewaySummary {
+    pub namespace: String,
+    pub name: String,
+    pub class: String,
+    pub addresses: Vec<String>,
+    pub conditions: Vec<Condition>,
+    pub listeners: Vec<ListenerSummary>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListenerSummary {
+    pub name: String,
+    pub protocol: String,
+    /// `None` while it does not listen.
+    pub uri: Option<String>,
+    pub attached_routes: i32,
+    pub conditions: Vec<Condition>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Condition {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub status: String,
+    pub reason: String,
+    pub message: String,
+}
+
+/// An `RTCIceServer` of the WebRTC specification, to be pasted into a page.
+#[derive(Clone, Serialize)]
+pub struct IceServer {
+    pub urls: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
+}
+
+impl std::fmt::Debug for IceServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "IceServer({:?})", self.urls)
+    }
+}
+
+/// A command line that tries the first listener.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// For `turncat`, with credentials.
+    pub server: String,
+    /// A peer that a route admits.
+    pub peer: Option<String>,
+}
+
+impl Summary {
+    pub fn of(engine: &Engine, urls: &Urls, unix_seconds: u64) -> Summary {
+        let mut gateways = Vec::new();
+        for (name, plan) in &engine.plan().gateways {
+            let unsaid = GatewayStatus::default();
+            let status = plan.status.as_ref().unwrap_or(&unsaid);
+            let spec = engine.gateway(name).map(|gateway| &gateway.spec);
+            let protocol = |listener: &str| {
+                let mut listeners = spec.into_iter().flat_map(|spec| &spec.listeners);
+                let found = listeners.find(|found| found.name == listener);
+                found.map_or_else(String::new, |found| found.protocol.clone())
+            };
+            let listener = |listener: &ListenerStatus| {
+                let id = format!("{name}/{}", listener.name);
+                let open = plan.config.as_ref().and_then(|config| config.listener(&id));
+                ListenerSummary {
+                    name: listener.name.clone(),
+                    protocol: protocol(&listener.name),
+                    uri: open.map(Listener::turn_uri),
+                    attached_routes: listener.attached_routes,
+                    conditions: listener.conditions.iter().map(condition).collect(),
+                }
+            };
+            let addresses = status.addresses.iter();
+            gateways.push(GatewaySummary {
+                namespace: name.namespace.clone(),
+                name: name.name.clone(),
+                class: spec.map_or_else(String::new, |spec| spec.gateway_class_name.clone()),
+                addresses: addresses.map(|address| address.value.clone()).collect(),
+                conditions: status.conditions.iter().map(condition).collect(),
+                listeners: status.listeners.iter().map(listener).collect(),
+            });
+        }
+        let expiry = unix_seconds + LIFETIME;
+        let configs = || engine.plan().configs().map(|(_, config)| config);
+        Summary {
+            gateways,
+            ice_servers: configs()
+                .filter(|config| !config.listeners.is_empty())
+                .map(|config| ice_server(config, expiry))
+                .collect(),
+            urls: urls.clone(),
+            trial: configs().find_map(|config| trial(config, expiry)),
+        }
+    }
+}
+
+fn condition(said: &k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition) -> Condition {
+    Condition {
+        kind: said.type_.clone(),
+        status: said.status.clone(),
+        reason: said.reason.clone(),
+        message: said.message.clone(),
+    }
+}
+
+impl Condition {
+    /// The status of a condition of a kind, `Unknown` where nothing is said.
+    pub fn status<'a>(conditions: &'a [Condition], wanted: &str) -> &'a str {
+        let mut conditions = conditions.iter();
+        let found = conditions.find(|condition| condition.kind == wanted);
+        found.map_or(kind::UNKNOWN, |condition| condition.status.as_str())
+    }
+}
+
+/// User name and password for a client, unless there are none.
+fn credentials(auth: &AuthMethod, expiry: u64) -> Option<(String, String)> {
+    match auth {
+        AuthMethod::Static { username, password } => Some((username.clone(), password.clone())),
+        // The TURN REST API: the user name says until when, the password proves who said so.
+        AuthMethod::Ephemeral { secret } => {
+            let username = expiry.to_string();
+            let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).ok()?;
+            mac.update(username.as_bytes());
+            let engine = base64::engine::general_purpose::STANDARD;
+            let password = engine.encode(mac.finalize().into_bytes());
+            Some((username, password))
+        }
+        AuthMethod::None => None,
+    }
+}
+
+fn ice_server(config: &Config, expiry: u64) -> IceServer {
+    let (username, credential) = credentials(&config.auth.method, expiry).unzip();
+    let url = |listener: &Listener| {
+        let uri = listener.turn_uri();
+        match (&username, uri.split_once('?')) {
+            (Some(_), _) => uri,
+            // Without credentials there is only STUN, whose URIs have no transport (RFC 7064).
+            (None, Some((uri, _))) => uri.replacen("turn", "stun", 1),
+            (None, None) => uri.replacen("turn", "stun", 1),
+        }
+    };
+    IceServer {
+        urls: config.listeners.iter().map(url).collect(),
+        username,
+        credential,
+    }
+}
+
+fn trial(config: &Config, expiry: u64) -> Option<Trial> {
+    let listener = config.listeners.first()?;
+    let (username, password) = credentials(&config.auth.method, expiry)?;
+    let uri = listener.turn_uri();
+    let (_, place) = uri.split_once(':')?;
+    let (place, _) = place.split_once('?')?;
+    let transport = match listener.protocol {
+        stunner_config::Protocol::TurnUdp => "udp",
+        stunner_config::Protocol::TurnTcp => "tcp",
+        stunner_config::Protocol::TurnTls => "tls",
+        stunner_config::Protocol::TurnDtls => "dtls",
+    };
+    let routes = &listener.routes;
+    let mut clusters = config
+        .clusters
+        .iter()
+        .filter(|one| routes.contains(&one.name));
+    Some(Trial {
+        server: format!(
+            "turn://{}:{}@{place}?transport={transport}",
+            percent(&username),
+            percent(&password)
+        ),
+        peer: clusters.find_map(|cluster| peer(&cluster.kind)),
+    })
+}
+
+/// An address that clients may reach, as far as one can be named; the port is the user's to know.
+fn peer(cluster: &ClusterKind) -> Option<String> {
+    match cluster {
+        ClusterKind::Static(endpoints) => endpoints.iter().find_map(|endpoint| {
+            let prefix = endpoint.net;
+            let host = prefix.addr();
+            let host = match host {
+                std::net::IpAddr::V4(host) => host.to_string(),
+                std::net::IpAddr::V6(host) => format!("[{host}]"),
+            };
+            (prefix.prefix_len() == prefix.max_prefix_len()).then_some(host)
+        }),
+        ClusterKind::StrictDns(endpoints) => {
+            endpoints.first().map(|endpoint| endpoint.name.clone())
+        }
+    }
+}
+
+/// For the user part of a URI (RFC 3986 §3.2.1).
+fn percent(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
