@@ -13,7 +13,7 @@ fn admin() -> (Running, SocketAddr, broadcast::Sender<Event>) {
 async fn the_index_lists_every_endpoint() {
     let (_server, address, _) = admin();
     let index = get(address, "/").await.json();
-    assert_eq!(index["endpoints"].as_array().map(Vec::len), Some(5));
+    assert_eq!(index["endpoints"].as_array().map(Vec::len), Some(8));
 }
 
 const REFERENCE: &str = include_str!("../../../../../../docs/reference/admin-api.md");

@@ -2,6 +2,7 @@
 
 mod admin;
 mod health;
+mod ice_tests;
 mod server;
 
 use std::net::SocketAddr;
@@ -194,6 +195,16 @@ impl Answer {
 
 /// One request on a connection of its own; `headers` are whole lines.
 async fn request(address: SocketAddr, method: &str, path: &str, headers: &[&str]) -> Answer {
+    request_with(address, method, path, headers, "").await
+}
+
+async fn request_with(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: &str,
+) -> Answer {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let own_host = format!("Host: {address}");
     let host = if headers.iter().any(|line| line.starts_with("Host:")) {
@@ -208,7 +219,12 @@ async fn request(address: SocketAddr, method: &str, path: &str, headers: &[&str]
         .filter(|line| !line.is_empty())
         .map(|line| format!("{line}\r\n"))
         .collect();
-    let head = format!("{method} {path} HTTP/1.1\r\n{lines}Connection: close\r\n\r\n");
+    let length = match body.len() {
+        0 => String::new(),
+        length => format!("Content-Length: {length}\r\n"),
+    };
+    let head =
+        format!("{method} {path} HTTP/1.1\r\n{lines}{length}Connection: close\r\n\r\n{body}");
     stream
         .write_all(head.as_bytes())
         .await
