@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stunner_api::{NamespacedName, names};
-use stunner_translate::{Plan, RouteKind, Workload};
+use stunner_translate::{Plan, Workload};
 
 /// What manifests give, sorted by namespace and name. It holds credentials, as dataplanes get them.
 ///
@@ -78,12 +78,7 @@ fn statuses(plan: &Plan) -> Vec<Value> {
     for ((kind, name), route) in &plan.routes {
         // A route of which no parent is ours has nothing of ours in its status.
         if !route.status.parents.is_empty() {
-            let version = match kind {
-                RouteKind::Udp => format!("{}/v1", names::GROUP),
-                RouteKind::OfficialUdp | RouteKind::OfficialTcp => {
-                    format!("{}/v1alpha2", names::GATEWAY_GROUP)
-                }
-            };
+            let version = format!("{}/v1", kind.group());
             objects.push(status(&version, kind.as_str(), name, &route.status));
         }
     }

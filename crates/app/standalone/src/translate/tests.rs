@@ -93,9 +93,9 @@ fn a_difference_tells_that_credentials_differ_and_not_what_they_are() {
      username: <hidden 2>
  listeners:
  - name: default/gw/udp
-@@ -21,4 +21,4 @@
- - name: default/route
+@@ -22,4 +22,4 @@
    type: STATIC
+   protocol: UDP
    endpoints:
 -  - 192.0.2.0/24
 +  - 192.0.2.0/25
