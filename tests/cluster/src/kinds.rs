@@ -44,6 +44,7 @@ const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 pub const NAMESPACE: Kind = global("", "v1", "Namespace", "namespaces");
 pub const NODE: Kind = global("", "v1", "Node", "nodes");
+pub const POD: Kind = kind("", "v1", "Pod", "pods");
 pub const SERVICE: Kind = kind("", "v1", "Service", "services");
 pub const SECRET: Kind = kind("", "v1", "Secret", "secrets");
 pub const CONFIG_MAP: Kind = kind("", "v1", "ConfigMap", "configmaps");

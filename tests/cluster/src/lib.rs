@@ -15,6 +15,7 @@ pub mod audit;
 mod binaries;
 pub mod cds;
 mod cluster;
+mod console;
 mod crds;
 mod credentials;
 mod eventually;
@@ -26,6 +27,7 @@ mod shared;
 
 pub use audit::{Mark, Write};
 pub use cluster::{Cluster, User};
+pub use console::Console;
 pub use crds::GatewayApi;
 pub use credentials::certificate;
 pub use eventually::{PATIENCE, eventually, eventually_within, stays};

@@ -10,6 +10,7 @@ use interop_tests::process::Process;
 
 use crate::cds::Cds;
 use crate::cluster::{Cluster, User};
+use crate::console::Console;
 use crate::eventually::eventually;
 
 /// `SIGTERM` ends the operator within this time.
@@ -66,6 +67,7 @@ struct Ports {
     cds_tls: u16,
     health: u16,
     metrics: u16,
+    console: u16,
 }
 
 impl Operator {
@@ -83,6 +85,7 @@ impl Operator {
             cds_tls: free_port(),
             health: free_port(),
             metrics: free_port(),
+            console: free_port(),
         };
         let kubeconfig = cluster.kubeconfig(options.user);
         let process = launch(&options, &kubeconfig, ports);
@@ -173,6 +176,11 @@ impl Operator {
         get(self.ports.metrics, "/metrics").map(|(_, body)| body)
     }
 
+    /// The web console; where it is depends on the flags too.
+    pub fn console(&self) -> Console {
+        Console::new(self.ports.console)
+    }
+
     pub fn id(&self) -> u32 {
         self.process.id()
     }
@@ -197,6 +205,7 @@ fn launch(options: &OperatorOptions, kubeconfig: &Path, ports: Ports) -> Process
         .arg(address("--config-discovery-tls-address", ports.cds_tls))
         .arg(address("--health-probe-bind-address", ports.health))
         .arg(address("--metrics-bind-address", ports.metrics))
+        .arg(address("--console-address", ports.console))
         .arg("--throttle-timeout=10ms")
         .args(&options.args)
         .env("POD_NAMESPACE", "stunner-system")

@@ -34,14 +34,30 @@ pub fn request(
     patience: Duration,
 ) -> std::io::Result<Answer> {
     let address = host.replace("localhost", "127.0.0.1");
+    let headers = [("Host", host), ("Content-Type", "application/json")];
+    send(method, &address, path, &headers, body, patience)
+}
+
+/// The same with all headers by hand, `Host` too, but for those about the connection and the length.
+pub fn send(
+    method: &str,
+    address: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Option<&str>,
+    patience: Duration,
+) -> std::io::Result<Answer> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
     let body = body.unwrap_or("");
     let length = body.len();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
-    );
+    let mut head =
+        format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {length}\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())?;
     let mut bytes = Vec::new();

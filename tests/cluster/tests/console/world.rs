@@ -1,0 +1,173 @@
+//! A namespace with a Gateway, a route and its backends, and an operator with a console.
+
+use cluster_tests::{Cluster, Console, Objects, Operator, OperatorOptions, eventually};
+use serde_json::{Value, json};
+
+/// Credentials that must not reach the page.
+pub const USER: &str = "hush-user";
+pub const PASSWORD: &str = "hush-password";
+
+pub struct World {
+    pub name: String,
+    pub objects: Objects,
+}
+
+impl World {
+    pub async fn new(cluster: &Cluster, name: &str) -> Self {
+        let world = World {
+            name: name.to_owned(),
+            objects: cluster.objects().await,
+        };
+        for object in world.manifests() {
+            world.apply(&object).await;
+        }
+        world
+    }
+
+    fn manifests(&self) -> [Value; 6] {
+        let name = &self.name;
+        [
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
+            json!({
+                "apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": { "name": name },
+                "spec": { "controllerName": self.controller(), "parametersRef": {
+                    "group": "stunner.l7mp.io", "kind": "GatewayConfig", "name": "config", "namespace": name,
+                } },
+            }),
+            json!({
+                "apiVersion": "stunner.l7mp.io/v1", "kind": "GatewayConfig",
+                "metadata": { "name": "config", "namespace": name },
+                "spec": { "userName": USER, "password": PASSWORD, "dataplane": name },
+            }),
+            json!({
+                "apiVersion": "stunner.l7mp.io/v1", "kind": "Dataplane", "metadata": { "name": name },
+                "spec": { "disableHealthCheck": true },
+            }),
+            self.gateway("edge", 3478),
+            self.route("media", "media"),
+        ]
+    }
+
+    fn controller(&self) -> String {
+        format!("stunner.l7mp.io/{}", self.name)
+    }
+
+    pub fn gateway(&self, name: &str, port: u16) -> Value {
+        json!({
+            "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+            "metadata": { "name": name, "namespace": self.name },
+            "spec": { "gatewayClassName": self.name, "listeners": [
+                { "name": "udp", "protocol": "TURN-UDP", "port": port },
+            ] },
+        })
+    }
+
+    /// A route from the Gateway `edge` to a StaticService of the namespace.
+    pub fn route(&self, name: &str, backend: &str) -> Value {
+        json!({
+            "apiVersion": "stunner.l7mp.io/v1", "kind": "UDPRoute",
+            "metadata": { "name": name, "namespace": self.name },
+            "spec": {
+                "parentRefs": [{ "name": "edge" }],
+                "rules": [{ "backendRefs": [
+                    { "group": "stunner.l7mp.io", "kind": "StaticService", "name": backend },
+                ] }],
+            },
+        })
+    }
+
+    pub fn static_service(&self, name: &str, prefix: &str) -> Value {
+        json!({
+            "apiVersion": "stunner.l7mp.io/v1", "kind": "StaticService",
+            "metadata": { "name": name, "namespace": self.name },
+            "spec": { "prefixes": [prefix] },
+        })
+    }
+
+    pub async fn apply(&self, object: &Value) {
+        self.objects.apply_object(object).await;
+    }
+
+    pub fn options(&self) -> OperatorOptions {
+        OperatorOptions::new(&self.controller())
+    }
+
+    pub async fn operator(&self, cluster: &Cluster) -> Operator {
+        Operator::start(cluster, self.options()).await
+    }
+
+    /// A ServiceAccount's token with rights of these rules; in the world's namespace, or everywhere.
+    pub async fn token(&self, account: &str, rules: Value, everywhere: bool) -> String {
+        let namespace = &self.name;
+        let name = format!("{namespace}-{account}");
+        self.apply(&json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": { "name": account, "namespace": namespace },
+        }))
+        .await;
+        let (role, binding) = match everywhere {
+            true => ("ClusterRole", "ClusterRoleBinding"),
+            false => ("Role", "RoleBinding"),
+        };
+        let metadata = match everywhere {
+            true => json!({ "name": name }),
+            false => json!({ "name": name, "namespace": namespace }),
+        };
+        let group = "rbac.authorization.k8s.io";
+        self.apply(&json!({
+            "apiVersion": format!("{group}/v1"), "kind": role, "metadata": metadata, "rules": rules,
+        }))
+        .await;
+        self.apply(&json!({
+            "apiVersion": format!("{group}/v1"), "kind": binding, "metadata": metadata,
+            "roleRef": { "apiGroup": group, "kind": role, "name": name },
+            "subjects": [{ "kind": "ServiceAccount", "name": account, "namespace": namespace }],
+        }))
+        .await;
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
+        let body = json!({
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": { "expirationSeconds": 3600 },
+        });
+        let request = http::Request::post(path)
+            .header("Content-Type", "application/json")
+            .body(body.to_string().into_bytes())
+            .expect("a request");
+        let answer: Value = self
+            .objects
+            .client()
+            .request(request)
+            .await
+            .expect("a token");
+        answer["status"]["token"]
+            .as_str()
+            .expect("a token")
+            .to_owned()
+    }
+}
+
+/// Waits until what the page shows is as `check` wants it.
+pub async fn shown<T>(
+    console: Console,
+    token: Option<&str>,
+    what: &str,
+    check: impl Fn(&Value) -> Option<T>,
+) -> T {
+    eventually(what, async || {
+        let state = console.state(token)?;
+        check(&state).ok_or_else(|| state.to_string())
+    })
+    .await
+}
+
+/// The member of a list that has this `id`.
+pub fn of<'a>(list: &'a Value, id: &str) -> Option<&'a Value> {
+    list.as_array()?.iter().find(|item| item["id"] == id)
+}
+
+/// What the notes say, as one text.
+pub fn notes(state: &Value) -> String {
+    let notes = state["notes"].as_array().into_iter().flatten();
+    let notes = notes.filter_map(|note| note["message"].as_str());
+    notes.collect::<Vec<_>>().join("\n")
+}
