@@ -104,8 +104,8 @@ impl Shaper<'_> {
             Value::Scalar(scalar) if map.metadata && is_text => {
                 let meaning = Meaning::of(scalar);
                 if meaning != Meaning::Text {
-                    let message =
-                        format!("a {} without quotes is read as a string", meaning.noun());
+                    let noun = meaning.noun();
+                    let message = format!("expected string, found {noun}, which is read as one");
                     let hint = "put it in quotes; an API server refuses it otherwise";
                     self.warning(node.place, Fault::Leniency, message, hint);
                 }
