@@ -45,8 +45,8 @@ pub fn router(source: Arc<dyn Source>, names: HostNames) -> Router {
             )
         })
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(from_fn(page::restrict))
         .layer(from_fn_with_state(Arc::new(names), guard))
+        .layer(from_fn(page::restrict))
         .with_state(source)
 }
 
