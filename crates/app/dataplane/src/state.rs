@@ -13,14 +13,14 @@ use stunner_config::status::{Runtime as RuntimeStatus, Traffic, TrafficStats};
 use stunner_config::{Config, OffloadEngine, PeerTransport};
 use stunner_telemetry::metrics::{Registry, Stunnerd, Totals};
 use stunner_turn::server::Policy;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::clock::{Clock, unix_seconds};
 use crate::http::{
     Dataplane, DenialRecord, Event, ExplainQuery, IceTest, IceTestError, Identity, PeerQuery,
     Readiness, Session,
 };
-use crate::ice_test::IceTests;
+use crate::ice_test::{IceTests, Visitors};
 use crate::shard::{Command, ShardHandle, parse_session_id};
 use crate::shared::Shared;
 
@@ -71,6 +71,7 @@ pub struct State {
 }
 
 impl State {
+    /// The receiver is for whoever runs the controller, which makes guests of the visitors.
     pub fn new(
         identity: Identity,
         clock: Clock,
@@ -79,9 +80,9 @@ impl State {
         metrics: Stunnerd,
         ready: ReadyRules,
         config: Arc<Config>,
-        ice_tests: Arc<IceTests>,
-    ) -> Self {
-        Self {
+    ) -> (Self, mpsc::UnboundedReceiver<Visitors>) {
+        let (ice_tests, visitors) = IceTests::new();
+        let state = Self {
             identity,
             clock,
             shards,
@@ -91,7 +92,8 @@ impl State {
             phase: AtomicU8::new(Phase::NotReady as u8),
             config: ArcSwap::new(config),
             ice_tests,
-        }
+        };
+        (state, visitors)
     }
 
     pub fn set_phase(&self, phase: Phase) {

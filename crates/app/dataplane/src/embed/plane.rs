@@ -18,7 +18,7 @@ use crate::control::{
     Answers, Controller, HttpServers, Names, Parts, ReconcileError, Resolver, Settings,
 };
 use crate::http::{Dataplane, EventKind, Identity};
-use crate::ice_test::{IceTests, Visitors};
+use crate::ice_test::Visitors;
 use crate::journal::Journal;
 use crate::runtime::VERSION;
 use crate::shard;
@@ -68,8 +68,7 @@ impl Plane {
             name: options.id.clone(),
             number: member.number(),
         };
-        let (ice_tests, visitors) = IceTests::new();
-        let state = Arc::new(State::new(
+        let (state, visitors) = State::new(
             identity,
             clock,
             shards.clone(),
@@ -77,8 +76,8 @@ impl Plane {
             metrics.clone(),
             ready,
             Arc::new(config.clone()),
-            ice_tests,
-        ));
+        );
+        let state = Arc::new(state);
         let dataplane: Arc<OnceLock<Arc<dyn Dataplane>>> = Arc::default();
         let _ = dataplane.set(Arc::clone(&state) as Arc<dyn Dataplane>);
         let (resolver, answers) = Resolver::start();
