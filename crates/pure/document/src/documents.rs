@@ -207,13 +207,19 @@ fn end_of_json_value(text: &str) -> Option<usize> {
 }
 
 fn syntax_error(error: &ScanError, origin: Origin) -> DocumentError {
+    let place = origin.place(error.marker());
+    if error.info().contains("recursion limit") {
+        return DocumentError {
+            hint: Some(
+                "close brackets where they end; a manifest is never nested this deep".to_owned(),
+            ),
+            ..DocumentError::syntax(place, "nested too deep")
+        };
+    }
     DocumentError {
         hint: Some(
             "look at indentation, quotes and brackets at this place and just before it".to_owned(),
         ),
-        ..DocumentError::syntax(
-            origin.place(error.marker()),
-            format!("not valid YAML or JSON: {}", error.info()),
-        )
+        ..DocumentError::syntax(place, format!("not valid YAML or JSON: {}", error.info()))
     }
 }

@@ -7,6 +7,7 @@ use stunner_api::names::condition;
 use stunner_translate::{Object, ObjectKey, ObjectKind, Settings, Snapshot, translate};
 
 use super::config::auth_secret;
+use super::endpoints::slices_of;
 use super::findings::Findings;
 use super::secret::named;
 use super::world::{World, backend_key, key, parent_gateway, route};
@@ -158,10 +159,17 @@ fn depends_on(world: &World<'_>, manifest: &Manifest) -> Vec<ObjectKey> {
             let parents = route.parents.iter();
             let parents = parents.filter_map(|parent| parent_gateway(namespace, parent));
             let backends = route.backends.into_iter().flatten();
-            parents
+            let mut keys: Vec<ObjectKey> = parents
                 .map(|name| key(ObjectKind::Gateway, &name))
                 .chain(backends.filter_map(|backend| backend_key(namespace, backend)))
-                .collect()
+                .collect();
+            let services = keys.iter().filter(|key| key.kind == ObjectKind::Service);
+            let slices: Vec<ObjectKey> = services
+                .flat_map(|service| slices_of(world, &service.name))
+                .map(|slice| slice.key.clone())
+                .collect();
+            keys.extend(slices);
+            keys
         }
     }
 }

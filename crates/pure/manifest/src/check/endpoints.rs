@@ -60,7 +60,7 @@ pub(super) fn service(
         || spec.cluster_ip.iter().any(is_ip)
         || world.has(&key(ObjectKind::Endpoints, &manifest.key.name))
         || world.may_miss(ObjectKind::EndpointSlice)
-        || has_slice(world, &manifest.key.name);
+        || slices_of(world, &manifest.key.name).next().is_some();
     if has_address {
         return;
     }
@@ -88,10 +88,15 @@ pub(super) fn service(
     );
 }
 
-fn has_slice(world: &World<'_>, service: &NamespacedName) -> bool {
+/// The EndpointSlices of a Service.
+pub(super) fn slices_of<'w, 'a>(
+    world: &'w World<'a>,
+    service: &NamespacedName,
+) -> impl Iterator<Item = &'a Manifest> + use<'w, 'a> {
+    let service = service.clone();
     world
         .of_kind(ObjectKind::EndpointSlice)
-        .any(|manifest| match &manifest.object {
+        .filter(move |manifest| match &manifest.object {
             Object::EndpointSlice(slice) => {
                 manifest.key.name.namespace == service.namespace
                     && service_name(slice) == Some(service.name.as_str())

@@ -66,6 +66,16 @@ fn hint(world: &World<'_>, from: &Manifest, reference: &Reference<'_>) -> String
     if let Some(near) = nearest(name, &beside) {
         return format!("did you mean `{near}`?");
     }
+    let is_static = ObjectKey {
+        kind: ObjectKind::StaticService,
+        name: to.name.clone(),
+    };
+    if kind == ObjectKind::Service && world.has(&is_static) {
+        return format!(
+            "there is a StaticService of that name: add `group: {}` and `kind: StaticService`",
+            names::GROUP
+        );
+    }
     let elsewhere: BTreeSet<&str> = keys()
         .filter(|key| key.name == *name)
         .map(|key| key.namespace.as_str())

@@ -26,7 +26,7 @@ pub(super) fn check(findings: &mut Findings<'_>, manifest: &Manifest, service: &
             );
         }
     }
-    if service.spec.prefixes.is_empty() && !findings.is_told(manifest, "spec") {
+    if service.spec.prefixes.is_empty() && !findings.is_told(manifest, "") {
         findings.warning(
             manifest,
             Fault::Suspicious,

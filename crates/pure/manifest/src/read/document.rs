@@ -50,8 +50,19 @@ impl Reader {
     pub(super) fn document(&mut self, root: Node) {
         match &root.value {
             Value::Mapping(_) => {}
-            // Lists are documents of other programs.
-            Value::Null | Value::Sequence(_) => return,
+            Value::Null => return,
+            Value::Sequence(items) => {
+                // Other lists are documents of other programs.
+                if items.iter().any(is_object) {
+                    let message = "expected a manifest, found a list";
+                    let hint =
+                        "write each object as a document of its own, with `---` between them";
+                    self.report
+                        .error(root.place, Fault::Syntax, "", message, hint);
+                    self.unreadable.push(None);
+                }
+                return;
+            }
             Value::Scalar(_) => {
                 let message = "expected a manifest, found a single value";
                 let hint = "a manifest begins with `apiVersion` and `kind`; remove this text, or make it a comment";
@@ -134,6 +145,10 @@ impl Reader {
         self.unreadable
             .push(mistake.meant.and_then(|kind| key_of(root, kind)));
     }
+}
+
+fn is_object(node: &Node) -> bool {
+    node.child("apiVersion").is_some() && node.child("kind").is_some()
 }
 
 /// The key of a document as far as it can be told.

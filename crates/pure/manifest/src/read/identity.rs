@@ -54,7 +54,9 @@ pub(super) fn identify(api_version: Option<&str>, kind: Option<&str>) -> Identit
         return unknown_kind(group, kind);
     }
     // The kind is right and the group is not: groups of others have a dot and do not look like ours.
-    let Some(meant) = KINDS.iter().find(|known| known.name == kind) else {
+    // Of the two kinds of UDPRoute ours says more.
+    let same = KINDS.iter().filter(|known| known.name == kind);
+    let Some(meant) = same.max_by_key(|known| known.group == names::GROUP) else {
         return near_core_kind(group, version, kind);
     };
     let groups: Vec<_> = KINDS
@@ -185,11 +187,11 @@ fn unknown_kind(group: &str, kind: &str) -> Identity {
         .map(|known| known.name)
         .collect();
     let near = nearest(kind, &kinds);
-    if near.is_none() && group == names::GATEWAY_GROUP {
-        return Identity::Foreign;
-    }
     // A kind of the other group is a likelier slip than a misspelt name.
     let elsewhere = KINDS.iter().find(|known| known.name == kind);
+    if near.is_none() && elsewhere.is_none() && group == names::GATEWAY_GROUP {
+        return Identity::Foreign;
+    }
     Identity::Mistaken(Mistake {
         field: if elsewhere.is_some() {
             "apiVersion"

@@ -76,7 +76,8 @@ pub fn read(file: &str, bytes: &[u8]) -> Reading {
 fn broken(file: &str, text: &str, first_line: u32, error: DocumentError) -> Problem {
     let place = error.place.unwrap_or(Place::START);
     if error.beyond_limits {
-        return Problem::error(file, place, Fault::TooLarge, "", error.message).hint(SPLIT);
+        let hint = error.hint.as_deref().unwrap_or(SPLIT);
+        return Problem::error(file, place, Fault::TooLarge, "", error.message).hint(hint);
     }
     if let Some(place) = template::in_document(text, first_line) {
         let message = "this is a template, not a manifest";
@@ -84,6 +85,8 @@ fn broken(file: &str, text: &str, first_line: u32, error: DocumentError) -> Prob
     }
     let hint = if is_indented_by_tabs(text, place.line) {
         "indent with spaces: YAML takes no tabs"
+    } else if is_conflict(text, place.line) {
+        "resolve the merge conflict, and remove the lines that mark it"
     } else {
         error
             .hint
@@ -100,6 +103,15 @@ fn is_indented_by_tabs(text: &str, line: u32) -> bool {
     lines
         .map(|line| &line[..line.len() - line.trim_start().len()])
         .any(|indentation| indentation.contains('\t'))
+}
+
+/// Whether the line is one by which version control marks a conflict.
+fn is_conflict(text: &str, line: u32) -> bool {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    ["<<<<<<<", "=======", ">>>>>>>"]
+        .iter()
+        .any(|mark| line.starts_with(mark))
 }
 
 /// The name of a file, shared by its manifests.

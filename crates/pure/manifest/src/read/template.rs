@@ -6,7 +6,7 @@ use stunner_document::Place;
 pub(super) const RENDER: &str =
     "render it first, such as with `helm template`, and use what that prints";
 
-/// Where the first `{{` is of a document that begins on a line.
+/// Where the first `{{` or `{%` is of a document that begins on a line.
 pub(super) fn in_document(text: &str, first_line: u32) -> Option<Place> {
     let skipped = usize::try_from(first_line.saturating_sub(1)).ok()?;
     let mut lines = text.lines().enumerate().skip(skipped);
@@ -14,7 +14,7 @@ pub(super) fn in_document(text: &str, first_line: u32) -> Option<Place> {
     let first = lines.next()?;
     let document = std::iter::once(first).chain(lines.take_while(|(_, line)| !is_separator(line)));
     document.into_iter().find_map(|(index, line)| {
-        let at = line.find("{{")?;
+        let at = line.find("{{").into_iter().chain(line.find("{%")).min()?;
         let number = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
         Some(Place {
             line: number(index),

@@ -54,7 +54,8 @@ const GATEWAY: &[Version] = &[
     Version::Older("v1beta1"),
     Version::Older("v1alpha2"),
 ];
-const ROUTE: &[Version] = &[Version::Current("v1"), Version::Older("v1alpha2")];
+/// Before version 1.6 of the Gateway API clusters serve only `v1alpha2`.
+const ROUTE: &[Version] = &[Version::Current("v1"), Version::Current("v1alpha2")];
 /// Most clusters serve only `v1beta1`.
 const GRANT: &[Version] = &[
     Version::Current("v1"),

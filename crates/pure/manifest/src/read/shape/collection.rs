@@ -201,6 +201,10 @@ impl Shaper<'_> {
                 state.meant.push(name);
                 format!("did you mean `{name}`?")
             }
+            None if key.contains(|c: char| c.is_whitespace() && !c.is_ascii()) => {
+                "there is a space before it that is none to YAML; indent with ordinary spaces"
+                    .to_owned()
+            }
             None if key == "endPort" => {
                 "ranges of ports need a UDPRoute of `stunner.l7mp.io/v1`".to_owned()
             }
@@ -229,7 +233,10 @@ impl Shaper<'_> {
             }
             self.at_key(&field.name, |shaper| {
                 let message = format!("missing required field `{}`", field.name);
-                let hint = format!("add `{}`, {}", field.name, needed(&field.schema));
+                let hint = match &*field.name {
+                    "metadata" => "add `metadata` with a `name`".to_owned(),
+                    name => format!("add `{name}`, {}", needed(&field.schema)),
+                };
                 shaper.error(place, Fault::MissingField, message, hint);
             });
         }

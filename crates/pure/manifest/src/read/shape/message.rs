@@ -2,7 +2,7 @@
 
 use stunner_document::{Node, Value};
 
-use crate::schema::Schema;
+use crate::schema::{Form, Schema};
 
 use super::super::scalar::Meaning;
 
@@ -47,6 +47,7 @@ pub(super) fn needed(schema: &Schema) -> String {
         Schema::Number => "a number".to_owned(),
         Schema::IntegerOrText => "an integer or a string".to_owned(),
         Schema::Text(text) => match &text.form {
+            Some(Form::ControllerName) => "`stunner.l7mp.io/gateway-operator`".to_owned(),
             Some(form) => form.noun(),
             None => "a string".to_owned(),
         },
@@ -81,7 +82,7 @@ pub(super) fn type_hint(node: &Node, schema: &Schema, hidden: bool) -> String {
         Schema::Text(_) => match scalar {
             Some(_) if hidden => "put the value in quotes".to_owned(),
             Some(scalar) => format!("put it in quotes: `\"{}\"`", shown(&scalar.text)),
-            None => "write a single value".to_owned(),
+            None => "write a single value; put it in quotes if it holds brackets".to_owned(),
         },
         Schema::List(_) => "write it as lines that begin with `- `".to_owned(),
         Schema::Object(object) => {

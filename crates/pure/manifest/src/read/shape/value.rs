@@ -1,5 +1,7 @@
 //! Single values.
 
+use std::net::{IpAddr, SocketAddr};
+
 use serde_json::{Number, Value as Json};
 use stunner_document::{Node, Scalar, Value, nearest};
 
@@ -160,8 +162,29 @@ fn scalar(node: &Node) -> Option<&Scalar> {
 
 /// What is most likely wrong with a prefix.
 fn prefix_hint(text: &str) -> Option<String> {
+    if text.parse::<SocketAddr>().is_ok() {
+        return Some("leave out the port: ports are named by the backendRef of a route".to_owned());
+    }
+    let is_name = Form::Subdomain.admits(text) && text.contains('.');
+    if is_name && text.contains(|c: char| c.is_ascii_alphabetic()) {
+        return Some(
+            "for a name use a Service with `type: ExternalName` and `externalName`".to_owned(),
+        );
+    }
     let (address, length) = text.split_once('/')?;
-    let address: std::net::IpAddr = address.parse().ok()?;
+    let octets: Vec<&str> = address.split('.').collect();
+    if octets.len() < 4 && octets.iter().all(|octet| octet.parse::<u8>().is_ok()) {
+        let missing = ".0".repeat(4 - octets.len());
+        return Some(format!(
+            "write all four numbers: `{address}{missing}/{length}`"
+        ));
+    }
+    let address: IpAddr = address.parse().ok()?;
+    if let Ok(mask) = length.parse::<IpAddr>()
+        && let Ok(net) = ipnet::IpNet::with_netmask(address, mask)
+    {
+        return Some(format!("write the length of the mask: `{net}`"));
+    }
     let longest = if address.is_ipv4() { 32 } else { 128 };
     Some(match length.parse::<u32>() {
         Ok(length) if length > longest => {
