@@ -5,6 +5,7 @@ import { byId, h } from "./dom.js";
 import { WORDS, icon } from "./status.js";
 
 let opener = null;
+let shown = null;
 
 function copyButton(text) {
   const button = h("button", { type: "button", class: "quiet" }, "Copy");
@@ -42,6 +43,7 @@ function links(title, keys, world) {
 }
 
 function fill(node, world) {
+  shown = node.key;
   const linked = (from, to) => world.edges.filter((edge) => edge[from] === node.key).map((edge) => edge[to]);
   const facts = node.facts.map(([term, value, copy]) => [
     h("dt", {}, term),
@@ -68,6 +70,14 @@ export function openDetails(node, world, from) {
   fill(node, world);
   byId("details").hidden = false;
   byId("details-close").focus();
+}
+
+// The panel follows the world; what it shows may be gone.
+export function refreshDetails(world) {
+  if (byId("details").hidden) return;
+  const node = world.nodes.get(shown);
+  if (node) fill(node, world);
+  else close();
 }
 
 export function close() {

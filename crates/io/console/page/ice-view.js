@@ -32,9 +32,9 @@ function fillListeners() {
   const listeners = gateway()?.listeners ?? [];
   options(
     byId("ice-listener"),
-    listeners.map(({ name, protocol, port, served }) => {
+    listeners.map(({ name, protocol, port, publicPort, served }) => {
       const why = !served ? ", not served" : isTestable(protocol) ? "" : ", browsers have no TURN over DTLS";
-      return { value: name, text: `${name} (${protocol} ${port}${why})`, disabled: why !== "" };
+      return { value: name, text: `${name} (${protocol} ${publicPort ?? port}${why})`, disabled: why !== "" };
     }),
   );
   byId("ice-start").disabled = !running && !byId("ice-listener").value;
@@ -100,6 +100,8 @@ const report = {
     say(byId("ice-peer-address"), test.peer);
   },
   candidate(candidate) {
+    byId("ice-path").dataset.state = "relayed";
+    say(byId("ice-relay-address"), endpoint(candidate));
     const about = [candidate.type, candidate.protocol, candidate.relayProtocol && `by ${candidate.relayProtocol}`];
     byId("ice-candidates").append(
       h(
@@ -112,12 +114,12 @@ const report = {
   },
   candidateError({ errorCode, errorText, url }) {
     byId("ice-candidates").append(
-      h("li", { "data-type": "error" }, icon("warn"), `${url}: ${errorCode} ${errorText}`.trim()),
+      h("li", { "data-type": "error" }, icon("warn"), h("span", {}, `${url}: ${errorCode} ${errorText}`.trim())),
     );
   },
   pair({ local, remote }) {
     byId("ice-path").dataset.state = "connected";
-    say(byId("ice-browser-address"), local?.relayProtocol ? `TURN over ${local.relayProtocol}` : "TURN");
+    say(byId("ice-browser-address"), local?.url || `TURN over ${local?.relayProtocol ?? "any transport"}`);
     say(byId("ice-relay-address"), endpoint(local));
     say(byId("ice-peer-address"), endpoint(remote));
   },
@@ -159,8 +161,10 @@ async function start() {
 function fail(error) {
   const stopped = running?.signal.aborted;
   const place = error instanceof Failed ? error.step : STEPS.find((name) => byId(`ice-step-${name}`).dataset.status === "running");
-  if (place) step(place, stopped ? "waiting" : "bad", stopped ? "Stopped" : error.message);
-  byId("ice-path").dataset.state = "failed";
+  if (place) step(place, stopped ? "waiting" : "bad", stopped ? "Stopped" : "Failed");
+  const path = byId("ice-path");
+  // What failed is the way to the relay, or the way from there to the peer.
+  path.dataset.state = path.dataset.state === "idle" ? "failed" : "failed-behind";
   if (stopped) verdict("stopped", "Stopped.");
   else verdict("fail", `Failed: ${error.message}`, error.hints ?? []);
 }

@@ -89,9 +89,9 @@ function noCandidate(errors, protocol) {
   const url = error?.url ?? "the listener";
   const tls = /tls/i.test(protocol);
   const reach = [
+    tls && "Browsers take a TLS listener only with a certificate of a trusted authority for the very name in the URI.",
     `Is the port of ${url} open to this machine? Look at firewalls, security groups and the load balancer.`,
     /udp/i.test(protocol) && "Some networks let no UDP out at all; try a TCP or TLS listener.",
-    tls && "Browsers take a TLS listener only with a certificate of a trusted authority for the very name in the URI.",
     "The address in the URI must be one that this browser can reach: see `--address` or the Gateway's public address.",
   ];
   if (!error) return new Failed("candidates", "No relay candidate came, and the browser gives no reason.", reach);
@@ -196,7 +196,8 @@ async function exchange(connection, channel, report, signal) {
 export function summary(pings) {
   const times = pings.filter((ping) => ping.rtt !== null).map((ping) => ping.rtt);
   times.sort((one, other) => one - other);
-  const at = (part) => times[Math.min(times.length - 1, Math.floor(part * times.length))] ?? null;
+  // The nearest rank: the smallest time that is at least as long as that part of all.
+  const at = (part) => times[Math.max(0, Math.ceil(part * times.length) - 1)] ?? null;
   // A packet under way is not lost yet.
   const settled = pings.filter((ping) => ping.rtt !== null || ping.lost).length;
   const loss = settled ? (settled - times.length) / settled : 0;

@@ -7,14 +7,16 @@ import { FIRST_LIMITS, family, place, select } from "./layout.js";
 import { WORDS, icon } from "./status.js";
 import { COLUMNS, worldOf } from "./world.js";
 import { conditionList } from "./conditions.js";
-import { openDetails } from "./details.js";
-import { describe } from "./tooltip.js";
+import { openDetails, refreshDetails } from "./details.js";
+import { describe, hide as hideTooltip } from "./tooltip.js";
 
 const HEIGHT = 62;
 const STEP = 76;
 const TOP = 36;
 const NARROWEST = 940;
-const MORE_BY = 100;
+const MORE_BY = 50;
+// Past this a picture helps nobody, and drawing it takes long.
+const MOST = 300;
 
 const view = { filter: "", onlyTrouble: false, limits: { ...FIRST_LIMITS } };
 let world = { nodes: new Map(), edges: [], troubles: [] };
@@ -28,6 +30,7 @@ function element(node) {
   const button = h(
     "button",
     { type: "button", class: "node" },
+    h("span", { class: "unseen" }, node.kind),
     h("span", { class: "node-icon" }),
     h(
       "span",
@@ -36,7 +39,10 @@ function element(node) {
       h("span", { class: "node-line" }, h("span", { class: "node-meta" }), h("span", { class: "node-live" })),
     ),
   );
-  button.addEventListener("click", () => openDetails(world.nodes.get(button.dataset.key), world, button));
+  button.addEventListener("click", () => {
+    hideTooltip();
+    openDetails(world.nodes.get(button.dataset.key), world, button);
+  });
   button.addEventListener("mouseenter", () => highlight(button.dataset.key));
   button.addEventListener("mouseleave", () => highlight(null));
   button.addEventListener("focus", () => highlight(button.dataset.key));
@@ -72,10 +78,11 @@ function moreElement({ kind, many }) {
     "data-kind": "more",
     "data-of": kind,
     onclick: () => {
+      if (view.limits[kind] >= MOST) return byId("filter").focus();
       view.limits[kind] += MORE_BY;
       draw();
     },
-    title: `Show ${MORE_BY} more ${many}`,
+    title: `Show ${MORE_BY} more ${many}, up to ${MOST}; the filter finds all`,
   });
 }
 
@@ -221,6 +228,7 @@ export function show(state, rates) {
     source = hierarchy;
     world = worldOf(state);
     draw();
+    refreshDetails(world);
   }
   const gateways = new Map((state.live?.gateways ?? []).map((gateway) => [gateway.id, gateway]));
   for (const button of frame().querySelectorAll(".node[data-key]")) {

@@ -53,6 +53,7 @@ export function roundTrips(element, pings, expected) {
   element.setAttribute("viewBox", `0 0 ${width} ${height}`);
   element.replaceChildren(
     svg("path", { class: "base", d: `M0 ${height - 13.5}H${width}` }),
+    pings.length ? "" : svg("text", { x: 0, y: height - 22 }, "A dot for every echo, a mark below the line for every loss."),
     ...scale.map((rtt) => svg("path", { class: "base", d: `M0 ${level(rtt).toFixed(1)}H${width}` })),
     ...scale.map((rtt) => svg("text", { x: 0, y: (level(rtt) - 4).toFixed(1) }, milliseconds(rtt))),
     svg("path", { class: "in", d: line.join("") }),
