@@ -98,11 +98,10 @@ Exit codes: 0 fine, 1 problem, 2 wrong usage.
     single_dash: false,
 };
 
-/// The help of every command of ours, in the order of the overview.
-pub fn help() -> String {
-    let mut text = OVERVIEW.to_owned();
-    for program in [&RUN, &INIT, &CHECK, &TRANSLATE] {
-        text.push_str(&format!("\n\n{}", program.help()));
-    }
-    text
+/// The help of the program and of each command of its own, by name, in the order of the overview.
+pub fn help() -> Vec<(&'static str, String)> {
+    let overview = ("stunner", OVERVIEW.to_owned());
+    let commands = [&RUN, &INIT, &CHECK, &TRANSLATE];
+    let commands = commands.map(|program| (program.name, program.help()));
+    std::iter::once(overview).chain(commands).collect()
 }

@@ -10,18 +10,16 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, UsageError};
-use stunner_manifest::{Fault, Manifest, Problem, Reading};
+use stunner_manifest::{Problem, Reading, Severity};
 use stunner_translate::overview::overview;
-use stunner_translate::{ObjectKey, Plan, Settings, Snapshot};
+use stunner_translate::{Plan, Settings, Snapshot};
 
 use crate::cli::{TranslateOptions, TranslateOutput};
-use crate::input::{Input, Sources};
+use crate::input::Sources;
 use crate::provider::World;
 
 pub use result::Translation;
@@ -82,21 +80,16 @@ struct Translated {
 
 impl Translated {
     fn of(sources: &Sources) -> Translated {
-        let Input {
-            readings,
-            mut problems,
-        } = sources.read();
-        for reading in &readings {
-            problems.extend(reading.problems.iter().cloned());
-        }
-        problems.extend(defined_twice(&readings));
-        let snapshot = World::snapshot(readings);
+        let input = sources.read();
+        let mut told = input.problems;
+        told.extend(problems(&input.readings));
+        let snapshot = World::snapshot(input.readings);
         let settings = Settings::default();
         Translated {
             plan: stunner_translate::translate(&snapshot, &settings),
             snapshot,
             settings,
-            problems,
+            problems: told,
         }
     }
 
@@ -113,29 +106,14 @@ impl Translated {
     }
 }
 
-/// An object that is there twice breaks no schema, but only one of the two is translated.
-fn defined_twice(readings: &[Reading]) -> Vec<Problem> {
-    let mut first_by_key: BTreeMap<&ObjectKey, &Manifest> = BTreeMap::new();
-    let mut problems = Vec::new();
-    for manifest in readings.iter().flat_map(|reading| &reading.manifests) {
-        let place = manifest.root.place;
-        match first_by_key.entry(&manifest.key) {
-            Entry::Vacant(free) => drop(free.insert(manifest)),
-            Entry::Occupied(first) => {
-                let first = first.get();
-                let at = format!("{}:{}", first.file, first.root.place.line);
-                let ObjectKey { kind, name } = &manifest.key;
-                let name = name.to_string();
-                // A cluster-scoped object has no namespace in front.
-                let name = name.trim_start_matches('/');
-                let message =
-                    format!("{kind} {name} is defined at {at} already, and that one counts");
-                let fault = Fault::DuplicateObject;
-                problems.push(
-                    Problem::warning(&manifest.file, place, fault, "metadata.name", message)
-                        .hint("remove one of the two, or give it another name"),
-                );
-            }
+/// What is wrong with the input. Only what breaks the schema of an object is an error here: that one object does not fit
+/// another is a result, and stands in conditions; where in the files it comes from is worth a warning.
+fn problems(readings: &[Reading]) -> Vec<Problem> {
+    let mut problems = stunner_manifest::check(readings);
+    for problem in &mut problems {
+        let mut of_readings = readings.iter().flat_map(|reading| &reading.problems);
+        if !of_readings.any(|own| own == problem) {
+            problem.severity = Severity::Warning;
         }
     }
     problems

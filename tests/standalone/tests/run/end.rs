@@ -1,0 +1,61 @@
+//! How it ends.
+
+use std::time::{Duration, Instant};
+
+use interop_tests::echo::UdpEcho;
+use interop_tests::ports::free_port;
+use standalone_tests::manifests::Folder;
+use standalone_tests::stunner::{Stunner, client};
+
+const SOON: Duration = Duration::from_secs(5);
+
+#[test]
+fn sigterm_drains_and_refuses_new_sessions() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    let mut stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "60s"]);
+    let mut client = client(port);
+    client.join(0x4000, echo.address());
+    stunner.signal(libc::SIGTERM);
+    let refused = interop_tests::process::wait_until(SOON, || {
+        standalone_tests::stunner::client(port).allocate().is_err()
+    });
+    assert!(refused, "new sessions while draining");
+    assert!(client.echoes(0x4000, b"while draining"));
+    assert!(stunner.wait_end(Duration::from_millis(300)).is_none());
+    client.refresh(0).expect("the end of the session");
+    let status = stunner.wait_end(SOON).expect("the end");
+    assert_eq!(status.code(), Some(0));
+    let stopped = stunner.wait_event("stopped");
+    assert_eq!(stopped["drained"], true);
+}
+
+#[test]
+fn the_drain_has_an_end() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    let mut stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "1s"]);
+    client(port).join(0x4000, echo.address());
+    let began = Instant::now();
+    stunner.signal(libc::SIGTERM);
+    let status = stunner.wait_end(SOON).expect("the end");
+    assert_eq!(status.code(), Some(0));
+    assert!(began.elapsed() >= Duration::from_millis(900));
+}
+
+#[test]
+fn sigint_and_a_second_signal_stop_at_once() {
+    for signals in [vec![libc::SIGINT], vec![libc::SIGTERM, libc::SIGTERM]] {
+        let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+        let folder = Folder::quickstart(port);
+        let mut stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "60s"]);
+        client(port).join(0x4000, echo.address());
+        for signal in signals {
+            stunner.signal(signal);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let status = stunner.wait_end(SOON).expect("the end");
+        assert_eq!(status.code(), Some(0));
+        stunner.wait_event("stopped");
+    }
+}

@@ -1,0 +1,71 @@
+//! Files that nobody meant well.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use interop_tests::echo::UdpEcho;
+use interop_tests::ports::free_port;
+use interop_tests::process::wait_until;
+use standalone_tests::manifests::{Folder, route};
+use standalone_tests::stunner::{Stunner, client};
+
+#[test]
+fn a_bad_file_hurts_no_other() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    folder.write("binary.yaml", "\u{7f}ELF\u{0}\u{1}\u{2}");
+    let big = std::fs::File::create(folder.file("big.yaml")).expect("a file");
+    big.set_len(50 << 20).expect("a large file");
+    let sixteen = "a: &a [x]\n".repeat(1_600_000);
+    folder.write("nearly.yaml", &sixteen);
+    folder.write("locked.yaml", "kind: Gateway");
+    let locked = std::fs::Permissions::from_mode(0o000);
+    std::fs::set_permissions(folder.file("locked.yaml"), locked).expect("no rights");
+    std::os::unix::fs::symlink("nowhere", folder.file("dangling.yaml")).expect("a link");
+    std::fs::create_dir(folder.file("folder.yaml")).expect("a folder");
+    let bombs = (0..40).fold(String::from("a0: &a0 [x]\n"), |mut text, level| {
+        let before = format!("*a{level}, ");
+        text.push_str(&format!("a{}: &a{} [{}]\n", level + 1, level + 1, before.repeat(9)));
+        text
+    });
+    folder.write("bomb.yaml", &bombs);
+    folder.write("deep.yaml", &"[".repeat(100_000));
+    let stunner = Stunner::run(&[folder.path()], &[]);
+    client(port).join(0x4000, echo.address());
+    let problems = stunner.events();
+    let named = |name: &str| {
+        problems
+            .iter()
+            .any(|event| event["file"].as_str().is_some_and(|file| file.ends_with(name)))
+    };
+    for name in ["binary.yaml", "big.yaml", "dangling.yaml", "bomb.yaml", "deep.yaml"] {
+        assert!(named(name), "nothing said of {name}: {problems:#?}");
+    }
+    // The good ones are followed as if nothing were.
+    folder.write("route.yaml", &route("media", "gw", &["127.0.4.0/24"]));
+    let mut client = client(port);
+    client.allocate().expect("an allocation");
+    let peer = "127.0.4.1:1".parse().expect("an address");
+    assert!(wait_until(Duration::from_secs(20), || client.permit(peer).is_ok()));
+}
+
+#[test]
+fn a_file_that_is_written_slowly_is_not_believed_halfway() {
+    use std::io::Write as _;
+    let port = free_port();
+    let folder = Folder::quickstart(port);
+    let stunner = Stunner::run(&[folder.path()], &[]);
+    let text = route("media", "gw", &["127.0.4.0/24"]);
+    let mut file = std::fs::File::create(folder.file("route.yaml")).expect("a file");
+    for piece in text.as_bytes().chunks(text.len() / 12) {
+        file.write_all(piece).expect("a piece");
+        std::thread::sleep(Duration::from_millis(40));
+    }
+    drop(file);
+    stunner.wait_event("changed");
+    let events = stunner.events();
+    assert!(
+        events.iter().all(|event| event["event"] != "problem"),
+        "{events:#?}"
+    );
+}
