@@ -47,7 +47,11 @@ impl Stunner {
     /// Starts it and waits for nothing.
     #[track_caller]
     pub fn start(paths: &[&Path], flags: &[&str]) -> Self {
-        Self::start_with(paths, flags, &[("--address", "127.0.0.1"), ("--output", "json")])
+        Self::start_with(
+            paths,
+            flags,
+            &[("--address", "127.0.0.1"), ("--output", "json")],
+        )
     }
 
     #[track_caller]
@@ -94,7 +98,9 @@ impl Stunner {
     /// Waits for an event of a name, the first there is.
     #[track_caller]
     pub fn wait_event(&self, name: &str) -> Value {
-        self.wait_for(&format!("an event `{name}`"), |event| event["event"] == name)
+        self.wait_for(&format!("an event `{name}`"), |event| {
+            event["event"] == name
+        })
     }
 
     /// Waits for an event that fits, the first there is.
@@ -173,7 +179,10 @@ pub fn client_over(transport: Transport, port: u16) -> TurnClient {
 }
 
 /// Runs `stunner` with arguments to its end: code and everything it printed.
-pub fn run_to_end<T: AsRef<OsStr>>(arguments: &[T], folder: Option<&Path>) -> (Option<i32>, String) {
+pub fn run_to_end<T: AsRef<OsStr>>(
+    arguments: &[T],
+    folder: Option<&Path>,
+) -> (Option<i32>, String) {
     let mut command = Command::new(binary());
     command.args(arguments);
     if let Some(folder) = folder {

@@ -22,7 +22,10 @@ fn an_edit_takes_effect_and_ends_no_session() {
     let mut client = client(port);
     client.join(0x4000, echo.address());
     assert!(client.permit(peer("127.0.1.7:5000")).is_err());
-    folder.replace("route.yaml", &route("media", "gw", &["127.0.0.0/24", "127.0.1.7/32"]));
+    folder.replace(
+        "route.yaml",
+        &route("media", "gw", &["127.0.0.0/24", "127.0.1.7/32"]),
+    );
     let changed = stunner.wait_event("changed");
     assert_eq!(changed["objects"][0]["change"], "changed");
     assert_eq!(changed["objects"][0]["kind"], "StaticService");
@@ -41,8 +44,18 @@ fn a_broken_edit_keeps_the_last_good_state() {
     let mut client = client(port);
     client.join(0x4000, echo.address());
     for (file, text) in [
-        ("route.yaml", "apiVersion: stunner.l7mp.io/v1\nkind: UDPRoute\nmetadata: {name: [".to_owned()),
-        ("gateway.yaml", gateway("gw", &[("udp", "TURN-UDP", port)]).replace("port: ", "port: x")),
+        (
+            "route.yaml",
+            "apiVersion: stunner.l7mp.io/v1\nkind: UDPRoute\nmetadata: {name: [".to_owned(),
+        ),
+        (
+            "gateway.yaml",
+            gateway("gw", &[("udp", "TURN-UDP", port)]).replace("port: ", "port: x"),
+        ),
+        (
+            "route.yaml",
+            route("media", "gw", &["127.0.0.0/24"]).replace("127.0.0.0/24", "no prefix"),
+        ),
         ("gateway.yaml", "\u{0}\u{1}binary\u{2}".to_owned()),
         ("class.yaml", String::new()),
     ] {
@@ -61,7 +74,10 @@ fn a_broken_edit_keeps_the_last_good_state() {
     let seen = stunner.events().len();
     folder.write("route.yaml", &route("media", "gw", &["127.0.2.0/24"]));
     let fixed = stunner.wait_after(seen, "change", |event| event["event"] == "changed");
-    assert!(!fixed["solved"].as_array().expect("solved").is_empty(), "{fixed}");
+    assert!(
+        !fixed["solved"].as_array().expect("solved").is_empty(),
+        "{fixed}"
+    );
     assert!(client.permit(peer("127.0.2.1:1")).is_ok());
 }
 
@@ -83,7 +99,9 @@ fn a_secret_that_vanishes_takes_nobody_down() {
     folder.remove("secret.yaml");
     let changed = stunner.wait_event("changed");
     let flipped = changed["conditions"].as_array().expect("conditions");
-    let refused = flipped.iter().any(|one| one["type"] == "Accepted" && one["status"] == "False");
+    let refused = flipped
+        .iter()
+        .any(|one| one["type"] == "Accepted" && one["status"] == "False");
     assert!(refused, "{changed:#}");
     assert!(client.echoes(0x4000, b"still here"));
     standalone_tests::stunner::client(port).join(0x4001, echo.address());
@@ -108,7 +126,9 @@ fn deleting_a_file_removes_its_objects() {
     assert_eq!(removed, ["UDPRoute", "StaticService"]);
     assert!(client.permit(peer("127.0.0.9:1")).is_err());
     folder.write("route.yaml", &route("media", "gw", &["127.0.0.0/24"]));
-    assert!(wait_until(PATIENCE, || client.permit(peer("127.0.0.9:1")).is_ok()));
+    assert!(wait_until(PATIENCE, || client
+        .permit(peer("127.0.0.9:1"))
+        .is_ok()));
 }
 
 #[test]
@@ -118,10 +138,18 @@ fn a_gateway_comes_and_goes_without_touching_another() {
     let stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "1s"]);
     let mut steady = client(one);
     steady.join(0x4000, echo.address());
-    folder.write("second.yaml", &gateway("second", &[("udp", "TURN-UDP", two)]));
-    folder.write("second-route.yaml", &route("second", "second", &["127.0.0.1/32"]));
+    folder.write(
+        "second.yaml",
+        &gateway("second", &[("udp", "TURN-UDP", two)]),
+    );
+    folder.write(
+        "second-route.yaml",
+        &route("second", "second", &["127.0.0.1/32"]),
+    );
     stunner.wait_for("second Gateway", |event| {
-        event["gateways"].as_array().is_some_and(|all| all.len() == 2)
+        event["gateways"]
+            .as_array()
+            .is_some_and(|all| all.len() == 2)
     });
     let mut guest = client(two);
     assert!(wait_until(PATIENCE, || guest.allocate().is_ok()));
@@ -146,7 +174,12 @@ fn the_first_file_wins_where_two_define_the_same() {
     let stunner = Stunner::run(&[folder.path()], &[]);
     let problem = stunner.wait_event("problem");
     let message = problem["message"].as_str().expect("a message");
-    assert!(problem["file"].as_str().is_some_and(|file| file.ends_with("z-twice.yaml")), "{problem}");
+    assert!(
+        problem["file"]
+            .as_str()
+            .is_some_and(|file| file.ends_with("z-twice.yaml")),
+        "{problem}"
+    );
     assert!(message.contains("StaticService default/media"), "{message}");
     assert!(message.contains("route.yaml:"), "{message}");
     let mut client = client(port);
@@ -154,7 +187,10 @@ fn the_first_file_wins_where_two_define_the_same() {
     assert!(client.permit(peer("127.0.9.1:1")).is_err());
     folder.write("route.yaml", &route("other", "gw", &["127.0.0.0/24"]));
     let freed = wait_until(PATIENCE, || {
-        stunner.events().iter().any(|event| event["event"] == "changed")
+        stunner
+            .events()
+            .iter()
+            .any(|event| event["event"] == "changed")
     });
     assert!(freed);
 }
@@ -170,7 +206,8 @@ fn a_mounted_config_map_is_followed() {
         std::fs::write(data.join("class.yaml"), class()).expect("a manifest");
         let gateway = gateway("gw", &[("udp", "TURN-UDP", port)]);
         std::fs::write(data.join("gateway.yaml"), gateway).expect("a manifest");
-        std::fs::write(data.join("route.yaml"), route("media", "gw", &[prefix])).expect("a manifest");
+        std::fs::write(data.join("route.yaml"), route("media", "gw", &[prefix]))
+            .expect("a manifest");
     };
     fill("..1", "127.0.0.0/24");
     symlink("..1", folder.file("..data")).expect("a link");
@@ -198,7 +235,8 @@ fn a_folder_that_is_gone_for_a_while_takes_nothing_away() {
         std::fs::write(inner.join("class.yaml"), class()).expect("a manifest");
         let gateway = gateway("gw", &[("udp", "TURN-UDP", port)]);
         std::fs::write(inner.join("gateway.yaml"), gateway).expect("a manifest");
-        std::fs::write(inner.join("route.yaml"), route("media", "gw", &[prefix])).expect("a manifest");
+        std::fs::write(inner.join("route.yaml"), route("media", "gw", &[prefix]))
+            .expect("a manifest");
     };
     write("127.0.0.0/24");
     let stunner = Stunner::run(&[&inner], &[]);
@@ -209,5 +247,7 @@ fn a_folder_that_is_gone_for_a_while_takes_nothing_away() {
     assert!(client.echoes(0x4000, b"still here"));
     std::fs::create_dir(&inner).expect("a folder");
     write("127.0.3.0/24");
-    assert!(wait_until(PATIENCE, || client.permit(peer("127.0.3.1:1")).is_ok()));
+    assert!(wait_until(PATIENCE, || client
+        .permit(peer("127.0.3.1:1"))
+        .is_ok()));
 }

@@ -17,10 +17,13 @@ fn sigterm_drains_and_refuses_new_sessions() {
     let mut client = client(port);
     client.join(0x4000, echo.address());
     stunner.signal(libc::SIGTERM);
-    let refused = interop_tests::process::wait_until(SOON, || {
-        standalone_tests::stunner::client(port).allocate().is_err()
+    let draining = interop_tests::process::wait_until(SOON, || {
+        let ready = stunner.health("/ready");
+        ready.is_ok_and(|answer| answer.status == 503)
     });
-    assert!(refused, "new sessions while draining");
+    assert!(draining, "ready though it drains");
+    let newcomer = standalone_tests::stunner::client(port).allocate();
+    assert_eq!(newcomer.map_err(|refusal| refusal.code()), Err(Some(508)));
     assert!(client.echoes(0x4000, b"while draining"));
     assert!(stunner.wait_end(Duration::from_millis(300)).is_none());
     client.refresh(0).expect("the end of the session");

@@ -35,7 +35,9 @@ fn ten_gateways_relay_within_200_ms_of_a_cold_start() {
         let first = first_relayed(ports[9], &echo);
         let last = first_relayed(ports[0], &echo);
         let took = began.elapsed();
-        println!("cold start, 10 Gateways: {took:?} (through the first and the last: {first}, {last} tries)");
+        println!(
+            "cold start, 10 Gateways: {took:?} (through the first and the last: {first}, {last} tries)"
+        );
         best = best.min(took);
         drop(stunner);
     }
@@ -90,9 +92,12 @@ fn an_edit_of_one_route_of_1000_takes_effect_within_100_ms_beyond_the_stillness(
             })
             .collect();
         folder.write("services.yaml", &services.join("---\n"));
-        let route = |number: usize, backend: &str| route_to(&format!("route-{number}"), "gw", backend);
+        let route =
+            |number: usize, backend: &str| route_to(&format!("route-{number}"), "gw", backend);
         let all = |backend: &dyn Fn(usize) -> String| -> Vec<String> {
-            (0..ROUTES).map(|number| route(number, &backend(number))).collect()
+            (0..ROUTES)
+                .map(|number| route(number, &backend(number)))
+                .collect()
         };
         let own = |number: usize| format!("svc-{number}");
         if in_one_file {
@@ -120,19 +125,29 @@ fn an_edit_of_one_route_of_1000_takes_effect_within_100_ms_beyond_the_stillness(
             }
             let began = Instant::now();
             while client.permit(peer).is_err() {
-                assert!(began.elapsed() < Duration::from_secs(20), "the edit has no effect");
+                assert!(
+                    began.elapsed() < Duration::from_secs(20),
+                    "the edit has no effect"
+                );
                 std::thread::sleep(Duration::from_millis(1));
             }
             let took = began.elapsed();
             println!(
                 "edit of one route of {ROUTES}, {}: {took:?}",
-                if in_one_file { "in one file" } else { "a file each" }
+                if in_one_file {
+                    "in one file"
+                } else {
+                    "a file each"
+                }
             );
             best = best.min(took);
             // Back again, so that the next edit has an effect.
             match in_one_file {
                 true => folder.replace("routes.yaml", &all(&own).join("---\n")),
-                false => folder.replace(&format!("route-{number}.yaml"), &route(number, &own(number))),
+                false => folder.replace(
+                    &format!("route-{number}.yaml"),
+                    &route(number, &own(number)),
+                ),
             }
             while client.permit(peer).is_ok() {
                 std::thread::sleep(Duration::from_millis(5));

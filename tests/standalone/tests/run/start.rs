@@ -46,7 +46,10 @@ fn two_gateways_share_the_servers_beside_them() {
     let (one, two, echo) = (free_port(), free_port(), UdpEcho::start("127.0.0.1:0"));
     let folder = Folder::quickstart(one);
     folder.write("second.yaml", &gateway("tcp", &[("tcp", "TURN-TCP", two)]));
-    folder.write("second-route.yaml", &route("other", "tcp", &["127.0.0.1/32"]));
+    folder.write(
+        "second-route.yaml",
+        &route("other", "tcp", &["127.0.0.1/32"]),
+    );
     let stunner = Stunner::run(&[folder.path()], &[]);
     let mut udp = client(one);
     let mut tcp = client_over(Transport::Tcp, two);
@@ -82,11 +85,17 @@ fn a_denial_says_which_backend_may_have_been_meant() {
     let mut client = client(port);
     client.allocate().expect("an allocation");
     let peer = "127.0.1.7:5000".parse().expect("an address");
-    assert_eq!(client.permit(peer).map_err(|error| error.code()), Err(Some(403)));
+    assert_eq!(
+        client.permit(peer).map_err(|error| error.code()),
+        Err(Some(403))
+    );
     let state = stunner.state();
     let sentence = state["live"]["denials"][0]["sentence"].as_str();
     let sentence = sentence.unwrap_or_else(|| panic!("no denial in {state:#}"));
-    assert!(sentence.contains("was refused peer 127.0.1.7"), "{sentence}");
+    assert!(
+        sentence.contains("was refused peer 127.0.1.7"),
+        "{sentence}"
+    );
     assert!(sentence.contains("default/gw/udp"), "{sentence}");
 }
 
@@ -111,11 +120,17 @@ fn ephemeral_credentials_are_minted_and_the_shared_secret_stays_in() {
     let credentials = Credentials::new(&text("username"), &text("credential"));
     let server = ([127, 0, 0, 1], port).into();
     let client = TurnClient::connect(Transport::Udp, server, "");
-    client.with_credentials(credentials).join(0x4000, echo.address());
+    client
+        .with_credentials(credentials)
+        .join(0x4000, echo.address());
     let state = stunner.console("/api/v1/state").expect("state").body;
     let status = stunner.health("/status").expect("status").body;
     stunner.signal(libc::SIGTERM);
-    assert!(stunner.wait_end(std::time::Duration::from_secs(15)).is_some());
+    assert!(
+        stunner
+            .wait_end(std::time::Duration::from_secs(15))
+            .is_some()
+    );
     for text in stunner.lines().iter().chain([&state, &status]) {
         assert!(!text.contains("hush-hush"), "{text}");
     }
@@ -126,7 +141,11 @@ fn the_text_output_has_everything_to_begin_with() {
     let port = free_port();
     let folder = Folder::quickstart(port);
     let stunner = Stunner::start_with(&[folder.path()], &[], &[("--address", "127.0.0.1")]);
-    assert!(stunner.process().wait_log("Serving.", std::time::Duration::from_secs(20)));
+    assert!(
+        stunner
+            .process()
+            .wait_log("Serving.", std::time::Duration::from_secs(20))
+    );
     let text = stunner.lines().join("\n");
     for part in [
         "NAMESPACE   NAME   CLASS     ADDRESS     ACCEPTED   PROGRAMMED",
@@ -169,10 +188,19 @@ fn a_server_whose_address_is_in_use_is_named_with_its_flag_and_done_without() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
     let folder = Folder::quickstart(port);
-    for flag in ["--health-address", "--metrics-address", "--admin-address", "--console-address"] {
+    for flag in [
+        "--health-address",
+        "--metrics-address",
+        "--admin-address",
+        "--console-address",
+    ] {
         let stunner = Stunner::run(&[folder.path()], &[flag, &address]);
         client(port).join(0x4000, echo.address());
-        assert!(stunner.process().log_contains(flag), "{:?}", stunner.lines());
+        assert!(
+            stunner.process().log_contains(flag),
+            "{:?}",
+            stunner.lines()
+        );
         assert!(stunner.process().log_contains(&address));
     }
 }
@@ -188,8 +216,22 @@ fn standard_input_is_a_source_too() {
         text.push_str("---\n");
     }
     let mut child = std::process::Command::new(standalone_tests::binary::stunner())
-        .args(["run", "-", "--address", "127.0.0.1", "--health-address", "off"])
-        .args(["--metrics-address", "off", "--console-address", "off", "--admin-address", "off"])
+        .args([
+            "run",
+            "-",
+            "--address",
+            "127.0.0.1",
+            "--health-address",
+            "off",
+        ])
+        .args([
+            "--metrics-address",
+            "off",
+            "--console-address",
+            "off",
+            "--admin-address",
+            "off",
+        ])
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -222,5 +264,5 @@ fn the_console_page_is_served() {
         None,
         std::time::Duration::from_secs(5),
     );
-    assert_eq!(strange.expect("an answer").status, 403);
+    assert_eq!(strange.expect("an answer").status, 421);
 }

@@ -122,6 +122,14 @@ async fn serve(options: &RunOptions) -> Result<(), RunError> {
     for problem in &report.new_problems {
         output.problem(problem, None);
     }
+    // Perhaps all there is to serve is in a file that takes its time.
+    while engine.fleet().open_listeners() == 0 && !follower.has_read_all() {
+        let report = engine.take(follower.next().await).await;
+        for problem in &report.new_problems {
+            output.problem(problem, None);
+        }
+        console.publish(&engine);
+    }
     let summary = || Summary::of(&engine, &servers.urls, unix_seconds());
     output.ready_or_not(&summary(), engine.fleet().open_listeners() > 0);
     if engine.fleet().open_listeners() == 0 {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use stunner_manifest::Reading;
+use stunner_manifest::{MAX_BYTES, Reading};
 use tokio::sync::mpsc;
 
 use self::scan::{Look, Scan};
@@ -27,6 +27,9 @@ pub const STILLNESS: Duration = Duration::from_millis(100);
 /// How often to look though nothing was heard: not every file system tells.
 const POLL: Duration = Duration::from_secs(1);
 
+/// A file that takes longer than a blink to read. At the start the others do not wait for it.
+const LARGE: u64 = 1 << 20;
+
 /// Files that were read again, or are gone.
 pub type News = Vec<(FileId, Told)>;
 
@@ -34,26 +37,38 @@ pub type News = Vec<(FileId, Told)>;
 #[derive(Debug)]
 pub struct Follower {
     news: mpsc::UnboundedReceiver<News>,
+    /// Large files that are still to be read for the first time.
+    deferred: BTreeSet<FileId>,
 }
 
 impl Follower {
-    /// Reads all there is, without waiting, and follows it from then on.
+    /// Reads all there is but for large files, without waiting, and follows it from then on.
     pub fn start(sources: Sources) -> std::io::Result<(News, Follower)> {
         let mut watch = Watch::new(sources);
-        let first = watch.read_all();
+        let (first, deferred) = watch.read_all();
         let (sender, news) = mpsc::unbounded_channel();
         std::thread::Builder::new()
             .name("files".to_owned())
             .spawn(move || watch.follow(&sender))?;
-        Ok((first, Follower { news }))
+        Ok((first, Follower { news, deferred }))
     }
 
     /// The next changes.
     pub async fn next(&mut self) -> News {
         match self.news.recv().await {
-            Some(news) => news,
+            Some(news) => {
+                for (file, _) in &news {
+                    self.deferred.remove(file);
+                }
+                news
+            }
             None => std::future::pending().await,
         }
+    }
+
+    /// Whether every file that there was at the start has been read.
+    pub fn has_read_all(&self) -> bool {
+        self.deferred.is_empty()
     }
 }
 
@@ -83,14 +98,20 @@ impl Watch {
         }
     }
 
-    fn read_all(&mut self) -> News {
+    /// What there is, and the files that are too large to be waited for: they come as if they were new.
+    fn read_all(&mut self) -> (News, BTreeSet<FileId>) {
         let scan = Scan::of(&self.sources);
-        let mut news = News::new();
+        let (mut news, mut deferred) = (News::new(), BTreeSet::new());
         for (file, found) in scan.files {
+            let is_large = matches!(found.look, Look::File { bytes, .. } if (LARGE..=MAX_BYTES).contains(&bytes));
+            if is_large {
+                deferred.insert(file);
+                continue;
+            }
             news.push((file.clone(), told_by(&file, &found.path, &found.look)));
             self.known.insert(file, found.look);
         }
-        news
+        (news, deferred)
     }
 
     fn follow(mut self, sender: &mpsc::UnboundedSender<News>) {

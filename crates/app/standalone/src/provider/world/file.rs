@@ -11,6 +11,8 @@ use stunner_translate::{Object, ObjectKey};
 pub(super) struct Definition {
     pub(super) object: Object,
     pub(super) place: Place,
+    /// Nothing of the document had to be left out.
+    pub(super) whole: bool,
 }
 
 #[derive(Debug, Default)]
@@ -43,9 +45,18 @@ impl FileObjects {
                 now.problems.push(problem);
                 continue;
             }
-            let definition = Definition {
-                object: manifest.object,
-                place,
+            let good = before.and_then(|before| before.objects.get(&manifest.key));
+            let definition = match good.filter(|good| good.whole && manifest.repaired) {
+                Some(good) => {
+                    now.held.insert(manifest.key.clone());
+                    good.clone()
+                }
+                // One that never was whole is better followed as far as it goes than not at all.
+                None => Definition {
+                    object: manifest.object,
+                    place,
+                    whole: !manifest.repaired,
+                },
             };
             now.objects.insert(manifest.key, definition);
         }
