@@ -77,6 +77,8 @@ export function follow(onState, onLost) {
     if (window.EventSource) {
       events = new EventSource("/api/v1/events");
       events.addEventListener("state", poll);
+      // It reconnects by itself, perhaps to a process that was started in between.
+      events.addEventListener("error", () => (known = null));
     }
     poll();
   }

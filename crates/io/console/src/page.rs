@@ -12,10 +12,11 @@ use axum::routing::get;
 
 use crate::Source;
 
-/// Scripts and styles come from this server and from nowhere else, nothing is inline, nothing may frame the page, and
-/// no form leaves it.
+/// Scripts and styles come from this server and from nowhere else, nothing is inline, no string can become markup or
+/// code, nothing may frame the page, and no form leaves it.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-     img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+     img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
 
 struct Asset {
     path: &'static str,

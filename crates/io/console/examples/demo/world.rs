@@ -348,7 +348,7 @@ fn live(options: &Options, seconds: f64, overview: &Value) -> Live {
 }
 
 fn session(options: &Options, index: u64, seconds: f64) -> Session {
-    let tls = index % 3 == 0;
+    let tls = index.is_multiple_of(3);
     let user = match options.hostile && index == 0 {
         true => "<svg onload=alert(1)>".to_owned(),
         false => format!("1794800000:user-{index}"),

@@ -21,6 +21,7 @@ async fn the_page_is_served_with_everything_forbidden_that_it_does_not_need() {
         "connect-src 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
     ] {
         assert!(policy.contains(directive), "{policy}");
     }
