@@ -119,6 +119,11 @@ impl State {
         Some(counts.into_iter().map(|count| count as u64).sum())
     }
 
+    /// Ends all ICE tests: their sockets go with the dataplane, whoever still looks at its state.
+    pub fn end_ice_tests(&self) {
+        self.ice_tests.end_all();
+    }
+
     /// Asks every shard; those that have ended do not answer.
     async fn ask_all<T>(&self, question: impl Fn(oneshot::Sender<T>) -> Command) -> Vec<T> {
         let answers: Vec<_> = self

@@ -402,10 +402,15 @@ impl Controller {
 
     /// Stops the shards and the HTTP servers.
     pub async fn stop(&mut self) {
+        self.stop_shards();
+        self.servers.stop().await;
+    }
+
+    /// Tells the shards to stop; those that have stopped do not mind.
+    pub fn stop_shards(&self) {
         for shard in &self.shards {
             shard.send(Command::Stop);
         }
-        self.servers.stop().await;
     }
 }
 

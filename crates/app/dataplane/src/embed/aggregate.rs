@@ -58,21 +58,9 @@ impl Aggregate {
         Some((dataplane, id.to_owned()))
     }
 
-    /// The dataplane that has a listener, or which listeners there are.
-    fn with_listener(&self, listener: &str) -> Result<Arc<dyn Dataplane>, String> {
-        let mut known = Vec::new();
-        for (_, dataplane) in self.all() {
-            let listeners = dataplane.listeners();
-            if listeners.iter().any(|name| name == listener) {
-                return Ok(dataplane);
-            }
-            known.extend(listeners);
-        }
-        known.sort();
-        Err(format!(
-            "no listener `{listener}`; there are: {}",
-            known.join(", ")
-        ))
+    fn with_listener(&self, listener: &str) -> Option<(Identity, Arc<dyn Dataplane>)> {
+        let has_it = |plane: &dyn Dataplane| plane.listeners().iter().any(|name| name == listener);
+        self.all().into_iter().find(|(_, plane)| has_it(&**plane))
     }
 }
 
@@ -181,7 +169,14 @@ impl Dataplane for Aggregate {
     }
 
     fn explain(&self, query: ExplainQuery) -> Result<Value, String> {
-        self.with_listener(&query.listener)?.explain(query)
+        match self.with_listener(&query.listener) {
+            Some((_, dataplane)) => dataplane.explain(query),
+            None => Err(format!(
+                "no listener `{}`; there are: {}",
+                query.listener,
+                self.listeners().join(", ")
+            )),
+        }
     }
 
     fn events(&self) -> broadcast::Receiver<Event> {
@@ -190,9 +185,7 @@ impl Dataplane for Aggregate {
 
     fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
         async move {
-            let all = self.all();
-            let has_it = |plane: &dyn Dataplane| plane.listeners().contains(&listener);
-            let Some((identity, dataplane)) = all.iter().find(|(_, it)| has_it(&**it)) else {
+            let Some((identity, dataplane)) = self.with_listener(&listener) else {
                 return Err(IceTestError::UnknownListener {
                     name: listener,
                     known: self.listeners(),

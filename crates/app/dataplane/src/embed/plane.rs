@@ -184,6 +184,14 @@ impl Plane {
             }
         }
         self.state.shared.relay_ports.shut();
+        self.state.end_ice_tests();
+    }
+}
+
+/// Threads do not end with what they belong to unless they are told.
+impl Drop for Plane {
+    fn drop(&mut self) {
+        self.controller.stop_shards();
     }
 }
 
@@ -260,16 +268,25 @@ fn start_shards(
     let mut handles = Vec::with_capacity(count);
     let mut threads = Vec::with_capacity(count);
     for index in 0..count {
-        let (handle, thread) = shard::spawn(
+        let started = shard::spawn(
             index as u8,
             clock,
             settings.clone(),
             Arc::clone(&policy),
             Arc::clone(shared),
             metrics.shard(index),
-        )?;
-        handles.push(handle);
-        threads.push(thread);
+        );
+        match started {
+            Ok((handle, thread)) => {
+                handles.push(handle);
+                threads.push(thread);
+            }
+            Err(error) => {
+                let stop = |handle: &shard::ShardHandle| handle.send(shard::Command::Stop);
+                handles.iter().for_each(stop);
+                return Err(error);
+            }
+        }
     }
     Ok((handles, threads))
 }

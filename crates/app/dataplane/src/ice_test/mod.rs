@@ -154,6 +154,11 @@ impl IceTests {
         true
     }
 
+    /// Ends all tests where there is no policy any more that would have to forget their guests.
+    pub fn end_all(&self) {
+        self.lock().clear();
+    }
+
     /// Notes a test and says when the policy knows of it.
     fn insert(
         self: &Arc<Self>,
