@@ -17,12 +17,22 @@ pub(super) fn diff(old: (&str, &Translation), new: (&str, &Translation)) -> Stri
     let names: BTreeSet<&(String, String)> = before.keys().chain(after.keys()).collect();
     let mut text = String::new();
     for name in names {
-        let old_text = before.get(name).map_or("", String::as_str);
-        let new_text = after.get(name).map_or("", String::as_str);
+        let (old_text, new_text) = (before.get(name), after.get(name));
         if old_text != new_text {
             let (namespaced, kind) = name;
-            text.push_str(&format!("--- {kind} {namespaced} of {}\n", old.0));
-            text.push_str(&format!("+++ {kind} {namespaced} of {}\n", new.0));
+            let of = |text: Option<&String>| if text.is_some() { "of" } else { "not in" };
+            text.push_str(&format!(
+                "--- {kind} {namespaced} {} {}\n",
+                of(old_text),
+                old.0
+            ));
+            text.push_str(&format!(
+                "+++ {kind} {namespaced} {} {}\n",
+                of(new_text),
+                new.0
+            ));
+            let old_text = old_text.map_or("", String::as_str);
+            let new_text = new_text.map_or("", String::as_str);
             text.push_str(&unified(old_text, new_text));
         }
     }

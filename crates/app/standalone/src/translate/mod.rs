@@ -43,13 +43,16 @@ fn run(options: TranslateOptions) -> Result<ExitCode, UsageError> {
     let text = match &options.diff {
         None => translated.text(options.output),
         Some(other) => {
-            let other_translated = Translated::of(other);
-            is_fine &= report(&other_translated.problems);
-            let name = |sources: &Sources| sources.paths.join(" ");
-            let text = diff::diff(
-                (&name(other), &other_translated.result()),
-                (&name(&sources), &translated.result()),
-            );
+            let old = Translated::of(other);
+            is_fine &= report(&old.problems);
+            // Against what is not there everything would differ, which says nothing.
+            let text = match old.is_missing || translated.is_missing {
+                true => String::new(),
+                false => diff::diff(
+                    (&other.paths.join(" "), &old.result()),
+                    (&sources.paths.join(" "), &translated.result()),
+                ),
+            };
             is_fine &= text.is_empty();
             text
         }
@@ -76,12 +79,15 @@ struct Translated {
     settings: Settings,
     plan: Plan,
     problems: Vec<Problem>,
+    /// Something that was named could not be found or opened.
+    is_missing: bool,
 }
 
 impl Translated {
     fn of(sources: &Sources) -> Translated {
         let input = sources.read();
         let mut told = input.problems;
+        let is_missing = told.iter().any(Problem::is_error);
         told.extend(problems(&input.readings));
         let snapshot = World::snapshot(input.readings);
         let settings = Settings::default();
@@ -90,6 +96,7 @@ impl Translated {
             snapshot,
             settings,
             problems: told,
+            is_missing,
         }
     }
 

@@ -1,0 +1,81 @@
+//! The example folders that we ship.
+
+use std::fs;
+
+use standalone_tests::binary::root;
+use standalone_tests::command::run;
+
+fn examples() -> Vec<String> {
+    let entries = fs::read_dir(root().join("examples")).expect("the folder of examples");
+    let folders = entries.flatten().filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders
+        .map(|entry| format!("examples/{}", entry.file_name().to_string_lossy()))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_example_passes_the_strict_check_and_has_a_readme() {
+    let examples = examples();
+    assert_eq!(examples.len(), 6, "{examples:?}");
+    for example in examples {
+        let ended = run(&root(), ["check", "--strict", &example], "");
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(0), ""),
+            "{example}"
+        );
+        let readme = fs::read_to_string(root().join(&example).join("README.md"));
+        let readme = readme.unwrap_or_default();
+        assert!(readme.contains("stunner run "), "{example}: {readme}");
+    }
+}
+
+#[test]
+fn every_example_gives_gateways_that_lack_nothing_but_an_address() {
+    for example in examples() {
+        let ended = run(&root(), ["translate", "-o", "json", &example], "");
+        assert_eq!(
+            (ended.code, ended.stderr.as_str()),
+            (Some(0), ""),
+            "{example}"
+        );
+        let result: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        assert_eq!(
+            result["configs"].as_array().map(Vec::len),
+            Some(1),
+            "{example}"
+        );
+        let statuses = result["statuses"].as_array().expect("statuses");
+        assert!(statuses.len() >= 3, "{example}");
+        for status in statuses {
+            let mut conditions = Vec::new();
+            collect(&status["status"], &mut conditions);
+            for condition in conditions {
+                let kind = condition["type"].as_str().unwrap_or_default();
+                let wished = if kind == "Conflicted" {
+                    "False"
+                } else {
+                    "True"
+                };
+                // Whether there is an address is for a cluster, or for `stunner run`, to say.
+                assert!(
+                    kind == "Programmed" || condition["status"] == wished,
+                    "{example}: {condition}"
+                );
+            }
+        }
+    }
+}
+
+fn collect<'a>(value: &'a serde_json::Value, conditions: &mut Vec<&'a serde_json::Value>) {
+    if let Some(found) = value["conditions"].as_array() {
+        conditions.extend(found);
+    }
+    for list in ["listeners", "parents"] {
+        for item in value[list].as_array().into_iter().flatten() {
+            collect(item, conditions);
+        }
+    }
+}
