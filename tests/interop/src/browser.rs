@@ -1,4 +1,8 @@
 //! Headless Chromium, driven through chromedriver's WebDriver interface.
+//!
+//! Here is its life; [`page`] has what a visitor does with it.
+
+pub mod page;
 
 use std::path::Path;
 use std::process::Command;
@@ -31,8 +35,17 @@ pub struct Browser {
 
 impl Browser {
     pub fn start(ca: &Path) -> Self {
+        Self::start_in_home(|home| trust(home, ca))
+    }
+
+    /// One that trusts what the maker of the browser does.
+    pub fn start_without_ca() -> Self {
+        Self::start_in_home(|_| {})
+    }
+
+    fn start_in_home(prepare: impl FnOnce(&Path)) -> Self {
         let home = TempDir::with_prefix("browser-").expect("temporary folder");
-        trust(home.path(), ca);
+        prepare(home.path());
         let port = free_port();
         let mut command = Command::new("chromedriver");
         command
@@ -80,12 +93,16 @@ impl Browser {
             "--disable-component-update",
             "--disable-sync",
             "--no-proxy-server",
+            // A page that is not the machine's foremost window is drawn all the same.
+            "--disable-renderer-backgrounding",
+            "--disable-background-timer-throttling",
             &format!("--user-data-dir={}", profile.display()),
         ];
         let options = json!({ "binary": skip::find_in_path("chromium"), "args": arguments });
         let body = json!({ "capabilities": { "alwaysMatch": {
             "browserName": "chrome",
             "goog:chromeOptions": options,
+            "goog:loggingPrefs": { "browser": "ALL" },
             "timeouts": { "script": 60_000 },
         } } });
         let value = self.call("POST", "/session", Some(&body));
@@ -93,11 +110,7 @@ impl Browser {
             .as_str()
             .expect("a session id")
             .to_owned();
-        self.call(
-            "POST",
-            &self.path("/url"),
-            Some(&json!({ "url": "data:text/html,<title>interop</title>" })),
-        );
+        self.navigate("data:text/html,<title>interop</title>");
     }
 
     /// Runs `script` as the body of an async function; what it returns, or the error it throws.
