@@ -56,7 +56,8 @@ function listenerNode(item) {
     kind: "listener",
     id: item.id,
     label: item.name,
-    caption: `${item.protocol} ${item.port}`,
+    // The port that clients use; that of the manifest is among the facts where it is another.
+    caption: `${item.protocol} ${item.publicPort ?? item.port}`,
     meta: plural(item.attachedRoutes ?? 0, "route"),
     address: item.uri,
     status: statusOf(item.conditions),
