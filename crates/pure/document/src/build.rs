@@ -150,6 +150,8 @@ impl<'l> Builder<'l> {
                     )
                 })?;
                 self.count(size, place)?;
+                // What is wrong with it is wrong where it is used.
+                let node = Node { place, ..node };
                 self.finish(node, 0, size)?;
             }
             _ => {}
@@ -249,7 +251,10 @@ fn merge(mut entries: Vec<Entry>, keys: Keys) -> Vec<Entry> {
     }) else {
         return entries;
     };
-    let sources = match entries.remove(at).value.value {
+    let Entry {
+        key_place, value, ..
+    } = entries.remove(at);
+    let sources = match value.value {
         Value::Sequence(items) => items.into_iter().map(|item| item.value).collect(),
         mapping => vec![mapping],
     };
@@ -264,7 +269,14 @@ fn merge(mut entries: Vec<Entry>, keys: Keys) -> Vec<Entry> {
         };
         for entry in merged {
             if present.insert(identity(&entry.key)) {
-                entries.push(entry);
+                entries.push(Entry {
+                    key: entry.key,
+                    key_place,
+                    value: Node {
+                        place: key_place,
+                        ..entry.value
+                    },
+                });
             }
         }
     }

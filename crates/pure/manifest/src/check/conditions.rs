@@ -95,9 +95,14 @@ fn split(sentences: &str) -> (String, String) {
     let cut = text.rfind(": ").max(text.rfind("; "));
     let (message, hint) = match cut {
         Some(at) => (&text[..at], &text[at + 2..]),
-        None => (text, "see the condition of the same name in the reference"),
+        None => (text, "correct what it names"),
     };
-    (message.to_owned(), hint.to_owned())
+    // Diagnostics begin in lower case; names of kinds stay as they are.
+    let message = match message.strip_prefix("The ") {
+        Some(rest) => format!("the {rest}"),
+        None => message.to_owned(),
+    };
+    (message, hint.to_owned())
 }
 
 fn is_explained(world: &World<'_>, findings: &Findings<'_>, manifest: &Manifest) -> bool {

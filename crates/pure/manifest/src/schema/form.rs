@@ -3,9 +3,7 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde::Deserialize;
-use serde::de::value::{Error, StrDeserializer};
+use k8s_openapi::jiff::Timestamp;
 
 use crate::base64;
 
@@ -68,7 +66,7 @@ impl Form {
             Form::Prefix => text.parse::<IpAddr>().is_ok() || text.parse::<IpNet>().is_ok(),
             Form::IpAddress => text.parse::<IpAddr>().is_ok(),
             Form::Base64 => base64::decode(text).is_some(),
-            Form::DateTime => Time::deserialize(StrDeserializer::<Error>::new(text)).is_ok(),
+            Form::DateTime => text.parse::<Timestamp>().is_ok(),
             Form::OneOf(words) => words.iter().any(|word| word == text),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Map as JsonMap, Value as Json};
+use stunner_api::names::CONTROLLER_NAME;
 use stunner_document::{Entry, Node, Place, Value, nearest};
 
 use crate::problem::Fault;
@@ -235,6 +236,9 @@ impl Shaper<'_> {
                 let message = format!("missing required field `{}`", field.name);
                 let hint = match &*field.name {
                     "metadata" => "add `metadata` with a `name`".to_owned(),
+                    "controllerName" => {
+                        format!("add `controllerName: {}`", CONTROLLER_NAME)
+                    }
                     name => format!("add `{name}`, {}", needed(&field.schema)),
                 };
                 shaper.error(place, Fault::MissingField, message, hint);

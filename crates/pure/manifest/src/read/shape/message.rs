@@ -2,7 +2,7 @@
 
 use stunner_document::{Node, Value};
 
-use crate::schema::{Form, Schema};
+use crate::schema::Schema;
 
 use super::super::scalar::Meaning;
 
@@ -47,7 +47,6 @@ pub(super) fn needed(schema: &Schema) -> String {
         Schema::Number => "a number".to_owned(),
         Schema::IntegerOrText => "an integer or a string".to_owned(),
         Schema::Text(text) => match &text.form {
-            Some(Form::ControllerName) => "`stunner.l7mp.io/gateway-operator`".to_owned(),
             Some(form) => form.noun(),
             None => "a string".to_owned(),
         },
