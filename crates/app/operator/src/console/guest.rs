@@ -18,6 +18,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use stunner_api::names;
 
+use super::ice::IceTests;
 use super::live::Gathered;
 use super::tunnel::Tunnels;
 use crate::cluster::Refusal;
@@ -49,6 +50,7 @@ pub(super) struct Guest {
     /// What was gathered last.
     pub(super) gathered: tokio::sync::Mutex<Option<(Instant, Arc<Gathered>)>>,
     pub(super) tunnels: Tunnels,
+    pub(super) ice_tests: IceTests,
     seen: Mutex<Instant>,
 }
 
@@ -65,6 +67,7 @@ impl Guest {
             client,
             standing: tokio::sync::Mutex::default(),
             gathered: tokio::sync::Mutex::default(),
+            ice_tests: IceTests::default(),
             seen: Mutex::new(Instant::now()),
         }
     }

@@ -11,7 +11,8 @@ mod nearest;
 mod tests;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use stunner_api::gateway::{Gateway, GatewayClass, GatewayStatus, ParentRef};
+use stunner_api::gateway::{Gateway, GatewayClass, GatewayStatus, ListenerStatus, ParentRef};
+use stunner_api::names::condition;
 use stunner_api::{NamespacedName, names};
 
 use crate::attach::{attached_routes, is_masked, refusal};
@@ -119,7 +120,8 @@ fn gateway_overview(
                 port => port,
             }),
             uri: public.map(|served| served.turn_uri()),
-            served: served.is_some(),
+            // In legacy mode the class has the configuration, and only the status tells.
+            served: served.is_some() || (plan.config.is_none() && is_programmed(said)),
             conditions: said.map_or_else(Vec::new, |said| conditions(&said.conditions)),
             attached_routes: routes.len(),
             routes,
@@ -135,6 +137,13 @@ fn gateway_overview(
         addresses: addresses.map(|address| address.value.clone()).collect(),
         listeners: listeners.collect(),
     }
+}
+
+fn is_programmed(said: Option<&ListenerStatus>) -> bool {
+    said.is_some_and(|said| {
+        let mut conditions = said.conditions.iter();
+        conditions.any(|it| it.type_ == condition::PROGRAMMED && it.status == condition::TRUE)
+    })
 }
 
 fn route_overview(
