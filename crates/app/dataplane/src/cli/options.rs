@@ -9,6 +9,7 @@ use stunner_cds::{Origin, OriginError};
 use stunner_flags::{Given, UsageError, values};
 
 use super::flags;
+use crate::embed::defaults;
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -131,9 +132,12 @@ impl Options {
             max_ephemeral_lifetime: given
                 .value(&flags::MAX_EPHEMERAL_LIFETIME, values::duration)?
                 .filter(|lifetime| !lifetime.is_zero()),
-            unauth_rate_limit: limit(&flags::UNAUTH_RATE_LIMIT, 1000)?,
-            max_connections_per_source: limit(&flags::MAX_CONNECTIONS_PER_SOURCE, 4096)?,
-            max_handshakes: limit(&flags::MAX_HANDSHAKES, 100)?,
+            unauth_rate_limit: limit(&flags::UNAUTH_RATE_LIMIT, defaults::UNAUTH_RATE_LIMIT)?,
+            max_connections_per_source: limit(
+                &flags::MAX_CONNECTIONS_PER_SOURCE,
+                defaults::MAX_CONNECTIONS_PER_SOURCE,
+            )?,
+            max_handshakes: limit(&flags::MAX_HANDSHAKES, defaults::MAX_HANDSHAKES)?,
             admin_address: given
                 .value(&flags::ADMIN_ADDRESS, |text| {
                     values::unless_off(text, values::loopback_address)
@@ -142,7 +146,7 @@ impl Options {
             drain_timeout: duration(&flags::DRAIN_TIMEOUT, Duration::from_secs(3600))?,
             stale_allocation_timeout: duration(
                 &flags::STALE_ALLOCATION_TIMEOUT,
-                Duration::from_secs(60),
+                defaults::STALE_ALLOCATION_TIMEOUT,
             )?,
             alternate_server: given
                 .value(&flags::ALTERNATE_SERVER, |text| {

@@ -11,13 +11,15 @@ mod instance;
 mod options;
 mod plane;
 mod prefix;
+mod relays;
 mod routers;
 
 pub use self::host::Host;
-pub(crate) use self::host::{Claim, LiveRelays, Member, Neighbours};
+pub(crate) use self::host::{Claim, Member, Neighbours};
 pub use self::instance::{Applied, Instance};
 pub use self::options::Options;
 pub use self::options::defaults;
 pub(crate) use self::plane::Plane;
+pub(crate) use self::relays::LiveRelays;
 pub use self::routers::{Dataplanes, admin_router, aggregate, health_router, metrics_router};
 pub use crate::control::{PrepareError, PrepareFault};
