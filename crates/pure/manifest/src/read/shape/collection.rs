@@ -139,8 +139,11 @@ impl Shaper<'_> {
             values: JsonMap::with_capacity(entries.len()),
             broken: false,
         };
+        let repaired_before = std::mem::take(&mut self.repaired);
         entries.retain_mut(|entry| self.at_key_of(entry, &mut state));
         self.missing(place, &mut state);
+        state.broken |= object.atomic && self.repaired;
+        self.repaired |= repaired_before;
         let values = self.obey(place, entries, state)?;
         Some(Json::Object(values))
     }
@@ -161,7 +164,6 @@ impl Shaper<'_> {
         self.at_key(&entry.key, |shaper| {
             if state.seen[index].is_some() {
                 shaper.given_twice(entry.key_place);
-                state.broken |= object.atomic;
                 return false;
             }
             if entry.value.is_null() {
@@ -181,7 +183,7 @@ impl Shaper<'_> {
                     true
                 }
                 None => {
-                    state.broken |= field.required || object.atomic;
+                    state.broken |= field.required;
                     false
                 }
             }
@@ -195,7 +197,6 @@ impl Shaper<'_> {
 
     fn unknown<'o>(&mut self, key: &str, place: Place, state: &mut Fields<'o>) {
         let object: &'o Object = state.object;
-        state.broken |= object.atomic;
         let names: Vec<&'o str> = object.fields.iter().map(|field| &*field.name).collect();
         let hint = match nearest(key, &names) {
             Some(name) => {
