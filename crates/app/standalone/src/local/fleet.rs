@@ -250,7 +250,7 @@ impl Fleet {
         let (roster, name) = (self.roster.clone(), name.clone());
         let timeout = self.options.drain_timeout;
         self.leaving.push(tokio::spawn(async move {
-            drain(&[instance.clone()], timeout).await;
+            drain(std::slice::from_ref(&instance), timeout).await;
             instance.stop().await;
             roster.leave(&name);
         }));

@@ -182,9 +182,11 @@ impl Watch {
             let told = pending.look.as_ref();
             let told = told.map(|look| told_by(&file, &pending.path, look));
             // Changed meanwhile, perhaps while it was read: another time.
-            let is_trouble = matches!(pending.look, Some(Look::Trouble(_)));
-            let now_looks = scan::look(&pending.path);
-            if !is_trouble && now_looks != pending.look {
+            let now_looks = match scan::is_trouble(&file) {
+                true => pending.look.clone(),
+                false => scan::look(&pending.path),
+            };
+            if now_looks != pending.look {
                 pending.look = now_looks;
                 pending.since = now;
                 restless.insert(file, pending);

@@ -14,6 +14,11 @@ use crate::input::Sources;
 /// What is wrong with paths comes after all files.
 const TROUBLE: usize = usize::MAX;
 
+/// Whether this stands for something to say about a path, not for a file.
+pub(super) fn is_trouble(file: &FileId) -> bool {
+    file.argument == TROUBLE
+}
+
 /// A file from outside. Whoever writes to a file, or puts another in its place, changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Look {
