@@ -8,8 +8,9 @@ import { byId, h, keyed, say } from "./dom.js";
 import { bits, clock, count, plural } from "./format.js";
 import * as ice from "./ice-view.js";
 import * as picture from "./picture.js";
+import { sparkline } from "./plot.js";
 import * as problems from "./problems.js";
-import { Rates } from "./rates.js";
+import { KEPT, Rates } from "./rates.js";
 import { icon } from "./status.js";
 import * as tabs from "./tabs.js";
 import * as tooltip from "./tooltip.js";
@@ -42,7 +43,7 @@ function tile(id, text, status = "") {
 function summary(world) {
   const gateways = state.gateways ?? [];
   const { live } = state;
-  const total = rates.total();
+  const total = rates.together("").at(-1) ?? { rxBits: 0, txBits: 0 };
   const denied = live && Object.values(live.denialsByReason).reduce((sum, number) => sum + number, 0);
   tile("gateways", count(gateways.length));
   tile("routes", count(state.routes?.length ?? 0));
@@ -63,6 +64,15 @@ const badge = (tab, number) => say(byId(`tab-${tab}`).querySelector(".badge"), n
 
 const PHASES = { running: ["ok", "Running"], draining: ["warn", "Draining"], notRunning: ["bad", "Not running"] };
 
+function gatewayCard() {
+  const plot = sparkline();
+  const text = h("div", {}, h("h4", {}), h("p", { class: "muted" }));
+  const traffic = h("div", { class: "card-plot" }, plot.element, h("p", { class: "rate muted" }, h("span", {}), h("span", {})));
+  const card = h("li", { class: "card" }, h("span", { class: "phase-icon" }), text, traffic);
+  card.plot = plot;
+  return card;
+}
+
 function gatewayStates() {
   const gateways = state.live?.gateways ?? [];
   byId("gateway-states-part").hidden = !gateways.length;
@@ -72,8 +82,7 @@ function gatewayStates() {
     byId("gateway-states"),
     shown,
     (gateway) => gateway.id,
-    () =>
-      h("li", { class: "card" }, h("span", { class: "phase-icon" }), h("div", {}, h("h4", {}), h("p", { class: "muted" }))),
+    gatewayCard,
     (element, gateway) => {
       const [status, word] = PHASES[gateway.phase] ?? ["pending", gateway.phase];
       if (element.dataset.phase !== gateway.phase) element.querySelector(".phase-icon").replaceChildren(icon(status));
@@ -81,8 +90,16 @@ function gatewayStates() {
       element.dataset.gateway = gateway.id;
       say(element.querySelector("h4"), gateway.id);
       const held = plural(gateway.allocations, "allocation");
-      const left = gateway.phase === "draining" ? `${held} left` : held;
-      say(element.querySelector("p"), `${word}, ${left}${gateway.message ? `. ${gateway.message}` : ""}`);
+      const holds = { running: `, ${held}`, draining: `, ${held} left` }[gateway.phase] ?? "";
+      say(element.querySelector("p"), `${word}${holds}.${gateway.message ? ` ${gateway.message}` : ""}`);
+      const points = rates.together(`${gateway.id}/`);
+      const { rxBits, txBits } = points.at(-1) ?? { rxBits: 0, txBits: 0 };
+      const [into, out] = element.querySelector(".rate").children;
+      say(into, `↓ ${bits(rxBits)}`);
+      say(out, `↑ ${bits(txBits)}`);
+      const series = (name) => points.map((point) => point[name]);
+      const label = `${gateway.id}: ${bits(rxBits)} in, ${bits(txBits)} out`;
+      element.plot.draw(series("rxBits"), series("txBits"), KEPT, label);
     },
   );
 }

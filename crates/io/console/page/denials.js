@@ -1,7 +1,7 @@
 // Who was refused what, and why: counts by reason, and the newest ones as sentences.
 
 import { byId, h, keyed, say } from "./dom.js";
-import { clock, count, plural } from "./format.js";
+import { count, moment, plural } from "./format.js";
 
 const SHOWN = 100;
 
@@ -47,7 +47,7 @@ function update(element, { newest, times }) {
   const time = element.querySelector("time");
   element.dataset.reason = newest.reason;
   time.dateTime = newest.at;
-  say(time, Number.isNaN(at.getTime()) ? newest.at : clock(at));
+  say(time, Number.isNaN(at.getTime()) ? newest.at : moment(at));
   time.title = newest.at;
   say(element.querySelector(".sentence"), newest.sentence);
   say(element.querySelector(".about"), `User ${newest.user || "unnamed"}, ${REASONS[newest.reason] ?? newest.reason}`);

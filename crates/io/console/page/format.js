@@ -31,4 +31,10 @@ export function clock(date) {
   return date.toLocaleTimeString("en-GB");
 }
 
+// Of today the time is enough.
+export function moment(date) {
+  const today = date.toDateString() === new Date().toDateString();
+  return today ? clock(date) : `${date.toLocaleDateString("sv")} ${clock(date)}`;
+}
+
 export const milliseconds = (value) => `${value < 10 ? value.toFixed(2) : value.toFixed(1)}\u202fms`;

@@ -38,14 +38,17 @@ export class Rates {
     return this.points(kind, id).at(-1);
   }
 
-  // All listeners together.
-  total() {
-    const sum = { rxBits: 0, txBits: 0, rxPackets: 0, txPackets: 0 };
+  // The listeners whose id begins so, together; the newest point is the last one.
+  together(prefix) {
+    const sums = [];
     for (const [key, { points }] of this.#seriesByKey) {
-      if (!key.startsWith("listener:") || !points.length) continue;
-      for (const name of Object.keys(sum)) sum[name] += points.at(-1)[name];
+      if (!key.startsWith(`listener:${prefix}`)) continue;
+      points.toReversed().forEach((point, age) => {
+        sums[age] ??= { rxBits: 0, txBits: 0, rxPackets: 0, txPackets: 0 };
+        for (const name of Object.keys(point)) sums[age][name] += point[name];
+      });
     }
-    return sum;
+    return sums.reverse();
   }
 }
 
