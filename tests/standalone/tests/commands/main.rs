@@ -8,6 +8,7 @@ mod current_folder;
 mod examples;
 mod other_programs;
 mod session;
+mod systemd;
 
 use std::path::Path;
 

@@ -26,7 +26,7 @@ fn what_it_writes_has_no_problem_and_credentials_of_its_own() {
     write(&one).expect("a starter folder");
     fs::create_dir(&other).expect("an empty folder");
     write(&other).expect("a starter folder");
-    assert_eq!(problems(&one), [String::new(); 0]);
+    assert_eq!(problems(&one), Vec::<String>::new());
     let secret = |folder: &Path| {
         let path = folder.join("credentials.yaml");
         let mode = fs::metadata(&path).expect("a file").permissions().mode();
