@@ -1,11 +1,12 @@
 //! From text to trees.
 
-use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 use serde_saphyr::granit_parser::{Event, Parser, ScanError, options};
 
 use crate::build::{Builder, Origin};
 use crate::error::DocumentError;
+use crate::json::{escape_controls, values};
 use crate::limits::Limits;
 use crate::node::{Node, Place};
 
@@ -58,67 +59,84 @@ pub fn documents(text: &str, limits: &Limits) -> Vec<Document> {
         }];
     }
     let text = &*escape_controls(text);
-    let mut documents = Vec::new();
-    let mut nodes = 0;
-    for (piece, origin) in json_values(text) {
-        nodes = read_all(piece, origin, nodes, limits, &mut documents);
-        if documents.last().is_some_and(Document::is_beyond_limits) {
+    let mut trees = Trees {
+        limits,
+        documents: Vec::new(),
+        nodes: 0,
+        broken: 0,
+    };
+    for (piece, origin) in values(text) {
+        if trees.read(piece, origin).is_break() {
             break;
         }
     }
-    documents
+    trees.documents
 }
 
-impl Document {
-    fn is_beyond_limits(&self) -> bool {
-        matches!(&self.tree, Err(error) if error.beyond_limits)
-    }
-}
+/// Most broken documents of a text: whoever reads it may look for causes in all of it, each time.
+const MOST_BROKEN: usize = 100;
 
-/// Reads the documents of a piece of a text; returns the number of nodes so far.
-fn read_all(
-    piece: &str,
-    origin: Origin,
+/// The trees of a text so far.
+struct Trees<'l> {
+    limits: &'l Limits,
+    documents: Vec<Document>,
     nodes: usize,
-    limits: &Limits,
-    documents: &mut Vec<Document>,
-) -> usize {
-    let mut parser = parser(piece, limits);
-    let mut builder = Builder::new(limits, origin);
-    builder.nodes = nodes;
-    let mut first_line = origin.line();
-    while let Some(event) = parser.next_event() {
-        let taken = match event {
-            Ok((Event::DocumentStart(..), span)) => {
-                first_line = origin.place(&span.start).line;
-                builder.reset();
-                continue;
-            }
-            Ok((Event::DocumentEnd, _)) => {
-                if let Some(root) = builder.root.take() {
-                    documents.push(Document {
-                        first_line,
-                        tree: Ok(root),
-                    });
+    broken: usize,
+}
+
+impl Trees<'_> {
+    /// Reads a piece of the text; breaks when what follows is not worth the work.
+    fn read(&mut self, piece: &str, origin: Origin) -> ControlFlow<()> {
+        let mut parser = parser(piece, self.limits);
+        let mut builder = Builder::new(self.limits, origin);
+        builder.nodes = self.nodes;
+        let mut first_line = origin.line();
+        while let Some(event) = parser.next_event() {
+            let taken = match event {
+                Ok((Event::DocumentStart(..), span)) => {
+                    first_line = origin.place(&span.start).line;
+                    builder.reset();
+                    continue;
                 }
-                continue;
+                Ok((Event::DocumentEnd, _)) => {
+                    self.documents
+                        .extend(builder.root.take().map(|root| Document {
+                            first_line,
+                            tree: Ok(root),
+                        }));
+                    continue;
+                }
+                Ok((event, span)) => builder.take(event, span),
+                Err(error) => Err(syntax_error(&error, origin)),
+            };
+            if let Err(error) = taken {
+                self.broken(first_line, error)?;
+                if !parser.proceed_next_document().unwrap_or(false) {
+                    break;
+                }
+                builder.reset();
             }
-            Ok((event, span)) => builder.take(event, span),
-            Err(error) => Err(syntax_error(&error, origin)),
-        };
-        let Err(error) = taken else { continue };
+        }
+        self.nodes = builder.nodes;
+        ControlFlow::Continue(())
+    }
+
+    fn broken(&mut self, first_line: u32, mut error: DocumentError) -> ControlFlow<()> {
+        self.broken += 1;
+        if self.broken > MOST_BROKEN {
+            let message = format!("more than {MOST_BROKEN} documents are broken");
+            error = DocumentError::limit(error.place, message);
+        }
         let beyond_limits = error.beyond_limits;
-        documents.push(Document {
+        self.documents.push(Document {
             first_line,
             tree: Err(error),
         });
-        // What follows a text that is too large is not worth more work.
-        if beyond_limits || !parser.proceed_next_document().unwrap_or(false) {
-            break;
+        match beyond_limits {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
-        builder.reset();
     }
-    builder.nodes
 }
 
 fn parser<'t>(
@@ -144,66 +162,6 @@ fn check_length(text: &str, limits: &Limits) -> Result<(), DocumentError> {
         return Err(DocumentError::limit(None, message));
     }
     Ok(())
-}
-
-/// JSON strings may hold characters as they are that YAML wants escaped (YAML 1.2 §5.1), and other
-/// programs' JSON does.
-fn escape_controls(text: &str) -> Cow<'_, str> {
-    let unprintable =
-        |c: char| matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
-    if !text.trim_start().starts_with('{') || !text.contains(unprintable) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match unprintable(c) {
-            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => escaped.push(c),
-        }
-    }
-    Cow::Owned(escaped)
-}
-
-/// JSON objects one after the other, as `kubectl` takes them and YAML does not: each by itself. Any other text as it is.
-fn json_values(text: &str) -> Vec<(&str, Origin)> {
-    let mut pieces = Vec::new();
-    let (mut rest, mut origin) = (text, Origin::default());
-    while let Some(end) = end_of_json_value(rest) {
-        let (value, later) = rest.split_at(end);
-        if !later.trim_start().starts_with('{') {
-            break;
-        }
-        pieces.push((value, origin));
-        origin = origin.after(value);
-        rest = later;
-    }
-    pieces.push((rest, origin));
-    pieces
-}
-
-/// Where the JSON object at the beginning of a text ends.
-fn end_of_json_value(text: &str) -> Option<usize> {
-    if !text.trim_start().starts_with('{') {
-        return None;
-    }
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 fn syntax_error(error: &ScanError, origin: Origin) -> DocumentError {

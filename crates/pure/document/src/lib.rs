@@ -15,6 +15,7 @@
 mod build;
 mod documents;
 mod error;
+mod json;
 mod limits;
 mod node;
 mod suggest;

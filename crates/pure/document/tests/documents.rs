@@ -168,6 +168,18 @@ fn limits_count_for_the_text_and_not_for_each_document() {
 }
 
 #[test]
+fn a_text_of_nothing_but_mistakes_is_given_up() {
+    for text in [
+        "[\n---\n".repeat(500),
+        "{]".repeat(500),
+        "{\"a\": ]}\n".repeat(500),
+    ] {
+        let read = read(&text);
+        assert!(read.len() <= 101, "{}", read.len());
+    }
+}
+
+#[test]
 fn aliases_cost_what_they_stand_for() {
     let mut text = "a0: &a0 [x, x, x, x]\n".to_owned();
     for n in 1..12 {

@@ -60,6 +60,11 @@ impl Report {
         );
     }
 
+    /// What is added now is only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.problems.len() >= MOST
+    }
+
     pub(super) fn push(&mut self, problem: Problem) {
         if self.problems.len() < MOST {
             self.problems.push(problem);
@@ -77,7 +82,7 @@ impl Report {
         message: String,
         hint: String,
     ) {
-        if self.problems.len() >= MOST {
+        if self.is_full() {
             self.dropped += 1;
             return;
         }

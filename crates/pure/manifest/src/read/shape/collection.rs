@@ -196,6 +196,10 @@ impl Shaper<'_> {
     }
 
     fn unknown<'o>(&mut self, key: &str, place: Place, state: &mut Fields<'o>) {
+        if self.report.is_full() {
+            // The nearest name is costly to find.
+            return self.error(place, Fault::UnknownField, "", "");
+        }
         let object: &'o Object = state.object;
         let names: Vec<&'o str> = object.fields.iter().map(|field| &*field.name).collect();
         let hint = match nearest(key, &names) {
