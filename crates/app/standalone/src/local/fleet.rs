@@ -260,7 +260,18 @@ impl Fleet {
     pub async fn drain(&self) -> bool {
         let running = self.running.values();
         let instances: Vec<Instance> = running.filter_map(|one| one.instance.clone()).collect();
-        drain(&instances, self.options.drain_timeout).await
+        let timeout = self.options.drain_timeout;
+        let left = async {
+            // They began to leave earlier and so end earlier.
+            while self.leaving.iter().any(|leaving| !leaving.is_finished()) {
+                tokio::time::sleep(DRAIN_TICK).await;
+            }
+        };
+        let (drained, left) = tokio::join!(
+            drain(&instances, timeout),
+            tokio::time::timeout(timeout, left)
+        );
+        drained && left.is_ok()
     }
 
     /// Live sessions of all Gateways.

@@ -106,6 +106,9 @@ impl Source for Console {
         async {
             let view = self.view();
             let members = self.roster.members();
+            let world = view.world.iter();
+            let gateways = world.flat_map(|(_, plan, _)| plan.gateways.keys());
+            let live = live::gather(gateways, &members, &self.together, view.backends()).await;
             State {
                 mode: Mode::Standalone,
                 version: VERSION.to_owned(),
@@ -113,7 +116,7 @@ impl Source for Console {
                 overview: view.members().clone(),
                 problems: view.problems.clone(),
                 token: Token::NotNeeded,
-                live: Some(live::gather(&members, &self.together, view.backends()).await),
+                live: Some(live),
                 notes: Vec::new(),
             }
         }

@@ -72,6 +72,15 @@ impl Engine {
         self.world.gateway(name)
     }
 
+    /// What is not as it should be beside Gateways: classes, routes, and Gateways that nobody serves.
+    pub fn unmet(&self) -> Vec<Flip> {
+        let gateways = self.snapshot.gateways();
+        let unattended = gateways.filter(|(name, _)| !self.plan.gateways.contains_key(name));
+        let unattended = unattended
+            .map(|(name, gateway)| conditions::unattended(name, &gateway.spec.gateway_class_name));
+        unattended.chain(conditions::unmet(&self.plan)).collect()
+    }
+
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -8,7 +8,7 @@ use stunner_api::gateway::{GatewayStatus, ListenerStatus};
 use stunner_api::names::condition as kind;
 use stunner_config::{AuthMethod, ClusterKind, Config, Listener};
 
-use super::engine::Engine;
+use super::engine::{Engine, Flip};
 use super::servers::Urls;
 
 /// How long a minted credential is good for.
@@ -18,6 +18,8 @@ const LIFETIME: u64 = 24 * 3600;
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     pub gateways: Vec<GatewaySummary>,
+    /// Conditions of classes, routes and unattended Gateways that are not as they should be.
+    pub unmet: Vec<Flip>,
     pub ice_servers: Vec<IceServer>,
     #[serde(flatten)]
     pub urls: Urls,
@@ -118,6 +120,7 @@ impl Summary {
         let configs = || engine.plan().configs().map(|(_, config)| config);
         Summary {
             gateways,
+            unmet: engine.unmet(),
             ice_servers: configs()
                 .filter(|config| !config.listeners.is_empty())
                 .map(|config| ice_server(config, expiry))

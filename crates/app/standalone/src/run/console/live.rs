@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use stunner_api::NamespacedName;
 use stunner_console::{
     Denial, Live, LiveCluster, LiveGateway, LiveListener, Phase, Session, Traffic, Volume,
 };
@@ -19,7 +20,9 @@ const DENIALS: usize = 200;
 /// A shard that takes longer is stuck; the rest is shown without its sessions.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(super) async fn gather(
+/// `world` are the Gateways there are, whether they run or not.
+pub(super) async fn gather<'a>(
+    world: impl Iterator<Item = &'a NamespacedName>,
     members: &[Member],
     together: &Arc<dyn Dataplane>,
     backends: &BackendAddresses,
@@ -36,6 +39,15 @@ pub(super) async fn gather(
             .entry(live.id.clone())
             .and_modify(|first| first.allocations += live.allocations)
             .or_insert(live);
+    }
+    for name in world {
+        let id = name.to_string();
+        gateways.entry(id.clone()).or_insert(LiveGateway {
+            id,
+            phase: Phase::NotRunning,
+            allocations: 0,
+            message: Some("Its conditions say why.".to_owned()),
+        });
     }
     let sessions = tokio::time::timeout(PATIENCE, together.sessions()).await;
     let mut sessions = sessions.unwrap_or_default();

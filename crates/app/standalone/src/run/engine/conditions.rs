@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::Serialize;
+use stunner_api::NamespacedName;
+use stunner_api::names::{condition, reason};
 use stunner_translate::{Plan, Unit};
 
 /// Which condition of what.
@@ -133,10 +135,44 @@ pub(super) fn flips(before: Conditions, after: Conditions) -> Vec<Flip> {
     flips
 }
 
+/// The conditions of classes and routes that are not as they should be; those of Gateways are told with them.
+pub fn unmet(plan: &Plan) -> Vec<Flip> {
+    let classes = plan.classes.keys().cloned().map(Unit::Class);
+    let routes = plan.routes.keys();
+    let routes = routes.map(|(kind, name)| Unit::Route(*kind, name.clone()));
+    let mut unmet = Vec::new();
+    for unit in classes.chain(routes) {
+        let mut found = flips(Conditions::new(), of(plan, &unit));
+        found.retain(|flip| !is_good(&flip.subject.condition, &flip.status));
+        unmet.append(&mut found);
+    }
+    unmet
+}
+
+/// A Gateway that nobody here serves, in the words of the Gateway API: its `Accepted` waits for a controller.
+pub fn unattended(gateway: &NamespacedName, class: &str) -> Flip {
+    Flip {
+        subject: Subject {
+            kind: "Gateway",
+            namespace: gateway.namespace.clone(),
+            name: gateway.name.clone(),
+            part: None,
+            condition: condition::ACCEPTED.to_owned(),
+        },
+        was: None,
+        status: condition::UNKNOWN.to_owned(),
+        reason: reason::PENDING.to_owned(),
+        message: format!(
+            "Nobody serves it: the GatewayClass `{class}` is not in the manifests, or is another controller's; add it with `controllerName: {}`.",
+            stunner_api::names::CONTROLLER_NAME
+        ),
+    }
+}
+
 /// Of a conflict the absence is good.
 pub fn is_good(condition: &str, status: &str) -> bool {
     let wanted = match condition {
-        stunner_api::names::condition::CONFLICTED => "False",
+        condition::CONFLICTED => "False",
         _ => "True",
     };
     status == wanted

@@ -19,6 +19,7 @@ pub(super) fn not_ready(summary: &Summary) -> String {
         "severity": "error",
         "message": "no listener can be served",
         "gateways": summary.gateways,
+        "unmet": summary.unmet,
     });
     event("problem", fields)
 }

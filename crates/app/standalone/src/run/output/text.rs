@@ -124,6 +124,16 @@ fn unmet(summary: &Summary) -> String {
             tell(&subject, &listener.conditions);
         }
     }
+    if !summary.unmet.is_empty() {
+        text.push('\n');
+    }
+    for flip in summary.unmet.iter().take(LISTED) {
+        text.push_str(condition(flip).trim_start());
+    }
+    if summary.unmet.len() > LISTED {
+        let more = summary.unmet.len() - LISTED;
+        text.push_str(&format!("and {more} more conditions\n"));
+    }
     text
 }
 
