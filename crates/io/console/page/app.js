@@ -161,11 +161,17 @@ function installTheme() {
 function installToken() {
   byId("token-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    const value = byId("token").value.trim();
-    if (value) token.keep(value);
-    byId("token").value = "";
+    const box = byId("token");
+    const value = box.value.trim().replace(/^bearer\s+/i, "");
+    // A header takes nothing else; a token with other signs was cut or joined when it was copied.
+    const fits = /^[\x21-\x7e]*$/.test(value);
+    box.setCustomValidity(fits ? "" : "A token is one word of plain letters, digits and signs.");
+    if (!box.reportValidity() || !value) return;
+    token.keep(value);
+    box.value = "";
     poll();
   });
+  byId("token").addEventListener("input", () => byId("token").setCustomValidity(""));
   byId("token-forget").addEventListener("click", () => {
     token.forget();
     poll();
