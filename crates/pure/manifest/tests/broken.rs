@@ -6,19 +6,26 @@ mod corpus;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::LazyLock;
 
 use corpus::{Case, Finding, differences};
 use stunner_manifest::{Problem, Reading, check, read};
 
-fn good() -> Reading {
-    read(
-        "good.yaml",
-        &fs::read(corpus::root().join("good.yaml")).unwrap(),
-    )
-}
+/// All cases with what is said about them.
+static CASES: LazyLock<Vec<(Case, Vec<Problem>)>> = LazyLock::new(|| {
+    let told = |case: Case| {
+        let problems = check(&[good(), read(&case.file, &case.bytes)]);
+        (case, problems)
+    };
+    corpus::cases(&corpus::root())
+        .into_iter()
+        .map(told)
+        .collect()
+});
 
-fn problems(case: &Case) -> Vec<Problem> {
-    check(&[good(), read(&case.file, &case.bytes)])
+fn good() -> Reading {
+    let path = corpus::root().join("good.yaml");
+    read("good.yaml", &fs::read(path).unwrap())
 }
 
 fn said(problem: &Problem) -> Finding {
@@ -44,8 +51,7 @@ fn the_folder_that_cases_are_laid_beside_is_in_order() {
 #[test]
 fn every_case_is_told_about_as_expected() {
     let mut report = String::new();
-    for case in corpus::cases(&corpus::root()) {
-        let problems = problems(&case);
+    for (case, problems) in CASES.iter() {
         let mut found: Vec<String> = problems
             .iter()
             .filter(|problem| problem.file != case.file)
@@ -66,30 +72,59 @@ fn every_case_is_told_about_as_expected() {
 
 #[test]
 fn there_are_two_hundred_cases_of_a_dozen_classes() {
-    let mut cases_by_class: BTreeMap<String, usize> = BTreeMap::new();
-    for case in corpus::cases(&corpus::root()) {
+    let mut cases_by_class: BTreeMap<&str, usize> = BTreeMap::new();
+    for (case, _) in CASES.iter() {
         assert!(!case.expected.is_empty(), "{}/{}", case.class, case.name);
-        *cases_by_class.entry(case.class).or_default() += 1;
+        *cases_by_class.entry(&case.class).or_default() += 1;
     }
     assert!(cases_by_class.values().sum::<usize>() >= 200);
     assert!(cases_by_class.len() >= 12, "{cases_by_class:?}");
 }
 
-/// Secret values of the corpus hold this word, in plain or in base64, or are lines of PEM.
+/// Secret values of the corpus hold one of a few words, in plain or in base64, or are lines of PEM.
 #[test]
 fn no_secret_is_repeated() {
-    for case in corpus::cases(&corpus::root()) {
+    for (case, problems) in CASES.iter().filter(|(case, _)| case.class != "too-large") {
         let text = String::from_utf8_lossy(&case.bytes);
         let secrets: Vec<&str> = text
             .split(|c: char| !(c.is_ascii_alphanumeric() || "+/=".contains(c)))
             .filter(|word| word.len() >= 48 && !word.starts_with("aaaa"))
             .chain(["swordfish", "sword:fish", "c3dvcmRmaXNo", "12345678"])
             .collect();
-        for problem in problems(&case) {
+        for problem in problems {
             let shown = format!("{problem}{problem:?}");
             for secret in &secrets {
                 assert!(!shown.contains(secret), "{}/{}", case.class, case.name);
             }
+        }
+    }
+}
+
+/// Files are seen half written, and with all kinds of slips.
+#[test]
+fn damage_of_any_kind_gives_problems_and_no_panic() {
+    const STEPS: usize = 4;
+    const SLIPS: &[u8] = b"{}[]:-\"'&*!\t";
+    let good = good();
+    let tell = |case: &Case, bytes: &[u8]| {
+        let problems = check(&[good.clone(), read(&case.file, bytes)]);
+        assert!(
+            problems
+                .iter()
+                .all(|problem| problem.line > 0 && problem.column > 0)
+        );
+    };
+    let small = |(case, _): &&(Case, Vec<Problem>)| case.bytes.len() < 4096;
+    for (number, (case, _)) in CASES.iter().filter(small).enumerate() {
+        for step in 0..STEPS {
+            let turn = number * STEPS + step;
+            let at = case.bytes.len() * (1 + turn % 31) / 32;
+            tell(case, &case.bytes[..at]);
+            let mut damaged = case.bytes.clone();
+            if let Some(byte) = damaged.get_mut(at) {
+                *byte = SLIPS[turn % SLIPS.len()];
+            }
+            tell(case, &damaged);
         }
     }
 }

@@ -19,6 +19,9 @@ mod secret;
 mod static_service;
 mod world;
 
+#[cfg(test)]
+mod tests;
+
 use stunner_translate::Object;
 
 use crate::problem::Problem;
