@@ -61,8 +61,9 @@ Prints what the operator makes of Kubernetes manifests: dataplane configs, workl
 Usage:
   stunner translate [FLAGS] PATH...    PATH is a file, a folder, or `-` for standard input
 
-The configs hold credentials, as dataplanes get them. Notices and warnings go to standard error.
-Conditions that are False are a result, not a problem.
+The configs hold credentials, as dataplanes get them. Times are left out: the same manifests give
+the same result. Notices and warnings go to standard error. Conditions that are False are a result,
+not a problem; what breaks the schema of an object is left out, told, and exits 1.
 ",
     foot: FOOT,
     single_dash: false,

@@ -10,6 +10,7 @@ mod options;
 mod tests;
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
 use std::iter::once;
 use std::path::Path;
 use std::process::ExitCode;
@@ -153,17 +154,17 @@ pub fn main() -> ExitCode {
         Ok(Command::Init(options)) => crate::init::init(options),
         Ok(Command::Operator(args)) => stunner_operator::runtime::main_with(args.into_iter()),
         Ok(Command::Dataplane(args)) => stunner_dataplane::runtime::main_with(args.into_iter()),
-        Ok(Command::Help(text)) => {
-            print!("{text}");
-            ExitCode::SUCCESS
-        }
-        Ok(Command::Version) => {
-            println!("stunner {VERSION}");
-            ExitCode::SUCCESS
-        }
+        Ok(Command::Help(text)) => print(&text),
+        Ok(Command::Version) => print(&format!("stunner {VERSION}\n")),
         Err(usage) => {
             eprint!("{}", usage.report());
             ExitCode::from(EXIT_USAGE)
         }
     }
+}
+
+/// A reader that has seen enough, such as `head`, is no problem.
+fn print(text: &str) -> ExitCode {
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    ExitCode::SUCCESS
 }

@@ -10,6 +10,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -67,8 +68,9 @@ fn run(options: TranslateOptions) -> Result<ExitCode, UsageError> {
 
 /// Prints problems; whether none of them is an error.
 fn report(problems: &[Problem]) -> bool {
+    let mut stderr = io::stderr().lock();
     for problem in problems {
-        eprintln!("{problem}");
+        let _ = writeln!(stderr, "{problem}");
     }
     !problems.iter().any(Problem::is_error)
 }
@@ -116,10 +118,21 @@ impl Translated {
 /// What is wrong with the input. Only what breaks the schema of an object is an error here: that one object does not fit
 /// another is a result, and stands in conditions; where in the files it comes from is worth a warning.
 fn problems(readings: &[Reading]) -> Vec<Problem> {
+    type Identity<'a> = (&'a str, u32, u32, &'a str, &'a str);
+    fn identity(problem: &Problem) -> Identity<'_> {
+        let Problem {
+            file,
+            field,
+            message,
+            ..
+        } = problem;
+        (file, problem.line, problem.column, field, message)
+    }
+    let of_readings = readings.iter().flat_map(|reading| &reading.problems);
+    let of_readings: BTreeSet<Identity<'_>> = of_readings.map(identity).collect();
     let mut problems = stunner_manifest::check(readings);
     for problem in &mut problems {
-        let mut of_readings = readings.iter().flat_map(|reading| &reading.problems);
-        if !of_readings.any(|own| own == problem) {
+        if !of_readings.contains(&identity(problem)) {
             problem.severity = Severity::Warning;
         }
     }
