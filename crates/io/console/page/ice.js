@@ -36,7 +36,7 @@ export async function run({ gateway, listener, protocol }, report, signal) {
   signal.addEventListener("abort", stop);
   try {
     const channel = connection.createDataChannel("echo", { ordered: false, maxRetransmits: 0 });
-    await gather(connection, protocol, report, signal);
+    await gather(connection, protocol, test, report, signal);
     await connect(connection, channel, test, report, signal);
     return await exchange(connection, channel, report, signal);
   } finally {
@@ -60,7 +60,7 @@ async function start(gateway, listener, report) {
   }
 }
 
-async function gather(connection, protocol, report, signal) {
+async function gather(connection, protocol, test, report, signal) {
   report.step("candidates", "running", "Gathering relay candidates");
   const errors = [];
   let found = 0;
@@ -80,13 +80,13 @@ async function gather(connection, protocol, report, signal) {
   await connection.setLocalDescription(await connection.createOffer());
   await Promise.race([complete, pause(GATHER_TIMEOUT)]);
   signal.throwIfAborted();
-  if (!found) throw noCandidate(errors, protocol);
+  if (!found) throw noCandidate(errors, protocol, test);
   report.step("candidates", "ok", found === 1 ? "One relay candidate" : `${found} relay candidates`);
 }
 
-function noCandidate(errors, protocol) {
+function noCandidate(errors, protocol, test) {
   const error = errors.find(({ errorCode }) => errorCode !== 701) ?? errors[0];
-  const url = error?.url ?? "the listener";
+  const url = error?.url || test.iceServers.flatMap((server) => server.urls).join(", ");
   const tls = /tls/i.test(protocol);
   const reach = [
     tls && "Browsers take a TLS listener only with a certificate of a trusted authority for the very name in the URI.",
@@ -94,7 +94,7 @@ function noCandidate(errors, protocol) {
     /udp/i.test(protocol) && "Some networks let no UDP out at all; try a TCP or TLS listener.",
     "The address in the URI must be one that this browser can reach: see `--address` or the Gateway's public address.",
   ];
-  if (!error) return new Failed("candidates", "No relay candidate came, and the browser gives no reason.", reach);
+  if (!error) return new Failed("candidates", `No relay candidate came from ${url}, and the browser gives no reason.`, reach);
   const said = `${error.errorCode}${error.errorText ? ` ${error.errorText}` : ""}`;
   if (error.errorCode === 401) {
     return new Failed("candidates", `${url} refused the credential (${said}).`, [

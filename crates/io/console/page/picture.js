@@ -122,6 +122,8 @@ function arrange() {
   box.classList.toggle("wide", wide);
   if (!wide || !drawn.nodes.length) {
     box.style.removeProperty("height");
+    for (const button of box.querySelectorAll(".node"))
+      for (const property of ["left", "top", "width"]) button.style.removeProperty(property);
     return;
   }
   const gap = Math.max(28, Math.min(76, width * 0.045));

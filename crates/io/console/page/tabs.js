@@ -14,9 +14,14 @@ export function install(onOpen) {
     onOpen();
   };
   const named = () => tabs.find((tab) => tab.id === `tab-${location.hash.slice(1)}`);
-  for (const tab of tabs) tab.addEventListener("click", () => (location.hash = tab.id.slice(4)));
+  // Setting location.hash would scroll to an element of that id and take the focus away from the tab.
+  const go = (name) => {
+    if (location.hash !== `#${name}`) history.pushState(null, "", `#${name}`);
+    open(named());
+  };
+  for (const tab of tabs) tab.addEventListener("click", () => go(tab.id.slice(4)));
   for (const link of document.querySelectorAll("[data-opens]"))
-    link.addEventListener("click", () => (location.hash = link.dataset.opens));
+    link.addEventListener("click", () => go(link.dataset.opens));
   byId("tabs").addEventListener("keydown", (event) => {
     const at = tabs.indexOf(document.activeElement);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
