@@ -14,12 +14,14 @@
 
 mod config;
 mod framing;
+mod manifest;
 mod server;
 mod stun;
 mod translate;
 
 pub use config::config;
 pub use framing::stream_framing;
+pub use manifest::manifest;
 pub use server::server;
 pub use stun::stun_message;
 pub use translate::translate_manifests;
@@ -28,10 +30,11 @@ pub use translate::translate_manifests;
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its corpus folder.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("stun_message", stun_message),
     ("stream_framing", stream_framing),
     ("config", config),
     ("server", server),
     ("translate", translate_manifests),
+    ("manifest", manifest),
 ];
