@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use crate::names::install::NAMESPACE;
 
+pub use operator::default_dataplane;
+
 /// A namespace to watch, as an example: a folder of manifests cannot know better.
 pub const WATCHED_NAMESPACE: &str = "stunner";
 
@@ -62,7 +64,7 @@ pub fn manifests() -> Vec<Manifest> {
         Manifest {
             path: "dataplane.yaml",
             comment: "Template of the pods that serve Gateways, used where a GatewayConfig names no other.",
-            documents: vec![operator::default_dataplane()],
+            documents: vec![Document::of(operator::default_dataplane())],
         },
         Manifest {
             path: "namespaced/stunner.yaml",

@@ -131,7 +131,8 @@ fn deployment(watched_namespaces: Option<&str>) -> Document {
     }))
 }
 
-pub(super) fn default_dataplane() -> Document {
+/// The Dataplane of Gateways that name no other, as an installation has it.
+pub fn default_dataplane() -> v1::Dataplane {
     let quantities = |cpu: &str, memory: &str| {
         let quantity =
             |text: &str| k8s_openapi::apimachinery::pkg::api::resource::Quantity(text.to_owned());
@@ -144,7 +145,7 @@ pub(super) fn default_dataplane() -> Document {
         )
     };
     let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-    Document::of(v1::Dataplane {
+    v1::Dataplane {
         metadata: metadata(names::DEFAULT_DATAPLANE, None),
         spec: v1::DataplaneSpec {
             image: Some(names::INSTALLED_DATAPLANE_IMAGE.to_owned()),
@@ -159,5 +160,5 @@ pub(super) fn default_dataplane() -> Document {
             termination_grace_period_seconds: Some(3600),
             ..Default::default()
         },
-    })
+    }
 }

@@ -1,4 +1,5 @@
-//! What a cluster makes of the objects it is given: namespaces for those that live in one, endpoints for Services.
+//! What a cluster makes of the objects it is given, and what it has by itself: namespaces for those that live in one,
+//! endpoints for Services, the Dataplane of an installation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Endpoints, Namespace, Service};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use stunner_api::NamespacedName;
+use stunner_api::install::default_dataplane;
+use stunner_api::{NamespacedName, names};
 use stunner_translate::{Object, ObjectKey, ObjectKind};
 
 use super::dress::{dress, same};
@@ -26,6 +28,8 @@ pub(super) struct Supplies {
     supplied: BTreeMap<ObjectKey, Object>,
     touched_namespaces: BTreeSet<String>,
     touched_services: BTreeSet<NamespacedName>,
+    /// A class or a Dataplane came or went.
+    touched_dataplane: bool,
 }
 
 impl Supplies {
@@ -38,6 +42,7 @@ impl Supplies {
                 self.touched_services.insert(name.clone());
             }
             ObjectKind::EndpointSlice => self.note_slice(name, change.object.as_ref()),
+            ObjectKind::GatewayClass | ObjectKind::Dataplane => self.touched_dataplane = true,
             _ => {}
         }
         if change.key.kind == ObjectKind::Namespace || name.namespace.is_empty() {
@@ -80,6 +85,15 @@ impl Supplies {
             let wanted = (is_used && !served.contains_key(&key)).then(|| namespace(&name));
             // One that a file defines from now on is a change of that file's.
             let is_taken_over = served.contains_key(&key);
+            changes.extend(self.settle(key, wanted, is_taken_over));
+        }
+        if std::mem::take(&mut self.touched_dataplane) {
+            let key = ObjectKey::new(ObjectKind::Dataplane, "", names::DEFAULT_DATAPLANE);
+            let has_class = served
+                .keys()
+                .any(|key| key.kind == ObjectKind::GatewayClass);
+            let is_taken_over = served.contains_key(&key);
+            let wanted = (has_class && !is_taken_over).then(dataplane);
             changes.extend(self.settle(key, wanted, is_taken_over));
         }
         for service in std::mem::take(&mut self.touched_services) {
@@ -162,6 +176,11 @@ fn namespace(name: &str) -> Object {
         ..Namespace::default()
     };
     dress(Object::Namespace(Arc::new(object)), 1, 1)
+}
+
+/// Comes with every installation.
+fn dataplane() -> Object {
+    dress(Object::Dataplane(Arc::new(default_dataplane())), 1, 1)
 }
 
 fn slice(name: &NamespacedName, service: &str, family: &str, addresses: Vec<String>) -> Object {
