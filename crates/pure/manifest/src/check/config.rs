@@ -1,7 +1,9 @@
 //! GatewayConfigs: where credentials come from.
 
+use stunner_api::names::port;
 use stunner_api::v1::{GatewayConfig, GatewayConfigSpec};
 use stunner_api::{NamespacedName, names};
+use stunner_config::HttpEndpoint;
 use stunner_translate::{ObjectKey, ObjectKind};
 
 use super::findings::Findings;
@@ -20,6 +22,16 @@ pub(super) fn check(
     let spec = &config.spec;
     dataplane(world, findings, manifest, spec);
     relay_ports(findings, manifest, spec);
+    endpoints(findings, manifest, spec);
+    if let Some(quota) = spec.user_quota.filter(|quota| *quota < 0) {
+        findings.error(
+            manifest,
+            Fault::WrongValue,
+            "spec.userQuota",
+            format!("`{quota}` is not a number of allocations"),
+            "write a number from 1, or 0 for no limit",
+        );
+    }
     if spec.stun_mode == Some(true) {
         return;
     }
@@ -76,6 +88,32 @@ fn relay_ports(findings: &mut Findings<'_>, manifest: &Manifest, spec: &GatewayC
             format!("`maxPort` {last} is below `minPort` {first}"),
             "swap or correct them; without a valid range every port is used",
         );
+    }
+}
+
+/// Where metrics and health checks are served, as the oldest API says it.
+fn endpoints(findings: &mut Findings<'_>, manifest: &Manifest, spec: &GatewayConfigSpec) {
+    let endpoints = [
+        ("metricsEndpoint", &spec.metrics_endpoint, port::METRICS),
+        (
+            "healthCheckEndpoint",
+            &spec.health_check_endpoint,
+            port::HEALTH,
+        ),
+    ];
+    for (field, text, default_port) in endpoints {
+        let given = text.as_deref().filter(|text| !text.trim().is_empty());
+        if let Some(text) = given
+            && let Err(error) = HttpEndpoint::parse(text, default_port)
+        {
+            findings.error(
+                manifest,
+                Fault::WrongValue,
+                &format!("spec.{field}"),
+                error.to_string(),
+                format!("write it like `http://:{default_port}`"),
+            );
+        }
     }
 }
 
