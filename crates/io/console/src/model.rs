@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// Everything the page shows.
@@ -20,8 +21,9 @@ pub struct State {
     /// Grows when manifests or conditions change; the number of [`Source::changed`](crate::Source::changed).
     pub generation: u64,
     /// The members `classes`, `gateways` and `routes`, as the overview of the translation names them.
-    #[serde(flatten)]
-    pub overview: Map<String, Value>,
+    /// Shared, as it may be megabytes and the page asks every second.
+    #[serde(flatten, serialize_with = "shared")]
+    pub overview: Arc<Map<String, Value>>,
     /// What the manifests do wrong, where they are read from files.
     pub problems: Vec<Problem>,
     /// Whether the visitor's token was needed and accepted.
@@ -34,12 +36,19 @@ pub struct State {
 
 impl State {
     /// The members of an overview; anything but an object has none.
-    pub fn members(overview: &impl Serialize) -> Map<String, Value> {
+    pub fn members(overview: &impl Serialize) -> Arc<Map<String, Value>> {
         match serde_json::to_value(overview) {
-            Ok(Value::Object(members)) => members,
-            _ => Map::new(),
+            Ok(Value::Object(members)) => Arc::new(members),
+            _ => Arc::default(),
         }
     }
+}
+
+fn shared<S: Serializer>(
+    members: &Arc<Map<String, Value>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    members.as_ref().serialize(serializer)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

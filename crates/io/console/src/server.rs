@@ -105,7 +105,7 @@ async fn state(
     let mut state = source.state(&visitor(&headers)).await;
     // The hierarchy is by far the largest part and seldom changes, while the page asks every second.
     if known == Some(state.generation) {
-        state.overview = Map::from_iter([("unchanged".to_owned(), true.into())]);
+        state.overview = Arc::new(Map::from_iter([("unchanged".to_owned(), true.into())]));
     }
     Ok(json(StatusCode::OK, &state))
 }

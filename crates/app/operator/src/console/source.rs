@@ -85,7 +85,7 @@ impl Operator {
             mode: Mode::Operator,
             version: VERSION.to_owned(),
             generation: view.generation,
-            overview: view.members.clone(),
+            overview: Arc::clone(&view.members),
             problems: Vec::new(),
             token: Token::Missing,
             live: None,

@@ -22,7 +22,7 @@ const SHARE: u32 = 4;
 pub(super) struct View {
     pub(super) generation: u64,
     /// The overview as the console's API names it.
-    pub(super) members: Map<String, Value>,
+    pub(super) members: Arc<Map<String, Value>>,
     /// By `namespace/name`.
     pub(super) gateways: BTreeMap<String, GatewayOverview>,
     /// Where the pods of a Gateway serve metrics, as far as they do, by `namespace/name`.

@@ -25,15 +25,15 @@ struct View {
     generation: u64,
     world: Option<(Snapshot, Plan, Settings)>,
     problems: Vec<Problem>,
-    members: OnceLock<Map<String, Value>>,
+    members: OnceLock<Arc<Map<String, Value>>>,
     backends: OnceLock<BackendAddresses>,
 }
 
 impl View {
-    fn members(&self) -> &Map<String, Value> {
+    fn members(&self) -> &Arc<Map<String, Value>> {
         self.members.get_or_init(|| match &self.world {
             Some((snapshot, plan, settings)) => State::members(&overview(snapshot, plan, settings)),
-            None => Map::new(),
+            None => Arc::default(),
         })
     }
 
@@ -113,7 +113,7 @@ impl Source for Console {
                 mode: Mode::Standalone,
                 version: VERSION.to_owned(),
                 generation: view.generation,
-                overview: view.members().clone(),
+                overview: Arc::clone(view.members()),
                 problems: view.problems.clone(),
                 token: Token::NotNeeded,
                 live: Some(live),
