@@ -24,8 +24,11 @@ pub(super) fn read(
         up_convert(reader, &mut root, kind, old);
     }
     let named = check_name(reader, &root, kind);
+    let written = has_identity(&root);
     let shaped = shape(&mut reader.report, &mut root, &kind.schema);
-    let (Some(mut object), true) = (shaped.object, named) else {
+    // Without the namespace that somebody wrote it would be another object.
+    let kept = has_identity(&root) == written;
+    let (Some(mut object), true, true) = (shaped.object, named, kept) else {
         return Err(key);
     };
     settle_namespace(reader, &root, &mut object, kind);
@@ -53,6 +56,17 @@ pub(super) fn read(
             Err(key)
         }
     }
+}
+
+/// Whether there are a name and a namespace.
+fn has_identity(root: &Node) -> [bool; 2] {
+    let metadata = root.child("metadata");
+    let has = |field| {
+        metadata
+            .and_then(|metadata| metadata.child(field))
+            .is_some_and(|node| !node.is_null())
+    };
+    ["name", "namespace"].map(has)
 }
 
 /// Older versions have the fields of the current one, apart from a few that mean nothing any more.

@@ -1,6 +1,6 @@
 //! Kinds and versions, names and namespaces.
 
-use super::{objects, only, problems};
+use super::{objects, only, problems, reading};
 
 #[test]
 fn a_wrong_kind_or_version_is_told_what_to_write() {
@@ -88,6 +88,7 @@ fn names_are_those_that_kubernetes_allows() {
     ] {
         let text = format!("apiVersion: stunner.l7mp.io/v1\nkind: GatewayConfig\nmetadata: {metadata}\n");
         assert_eq!(problems(&text), [expected]);
+        assert!(reading(&text).manifests.is_empty(), "{metadata}: nobody knows which object is meant");
     }
 }
 
