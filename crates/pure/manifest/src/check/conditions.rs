@@ -7,7 +7,6 @@ use stunner_api::names::condition;
 use stunner_translate::{Object, ObjectKey, ObjectKind, Settings, Snapshot, translate};
 
 use super::config::auth_secret;
-use super::endpoints::slices_of;
 use super::findings::Findings;
 use super::secret::named;
 use super::world::{World, backend_key, key, parent_gateway, route};
@@ -170,7 +169,7 @@ fn depends_on(world: &World<'_>, manifest: &Manifest) -> Vec<ObjectKey> {
                 .collect();
             let services = keys.iter().filter(|key| key.kind == ObjectKind::Service);
             let slices: Vec<ObjectKey> = services
-                .flat_map(|service| slices_of(world, &service.name))
+                .flat_map(|service| world.slices_of(&service.name))
                 .map(|slice| slice.key.clone())
                 .collect();
             keys.extend(slices);

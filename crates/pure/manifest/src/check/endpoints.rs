@@ -4,18 +4,14 @@ use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use stunner_api::NamespacedName;
 use stunner_config::DnsEndpoint;
 use stunner_translate::{Object, ObjectKey, ObjectKind};
 
 use super::findings::Findings;
 use super::reference::{Reference, resolve};
-use super::world::{World, key};
+use super::world::{SERVICE_NAME, World, key, service_name};
 use crate::problem::Fault;
 use crate::reading::Manifest;
-
-/// Label of an EndpointSlice with the name of its Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 pub(super) fn service(
     world: &World<'_>,
@@ -60,7 +56,7 @@ pub(super) fn service(
         || spec.cluster_ip.iter().any(is_ip)
         || world.has(&key(ObjectKind::Endpoints, &manifest.key.name))
         || world.may_miss(ObjectKind::EndpointSlice)
-        || slices_of(world, &manifest.key.name).next().is_some();
+        || !world.slices_of(&manifest.key.name).is_empty();
     if has_address {
         return;
     }
@@ -86,28 +82,6 @@ pub(super) fn service(
             manifest.key.name.name
         ),
     );
-}
-
-/// The EndpointSlices of a Service.
-pub(super) fn slices_of<'w, 'a>(
-    world: &'w World<'a>,
-    service: &NamespacedName,
-) -> impl Iterator<Item = &'a Manifest> + use<'w, 'a> {
-    let service = service.clone();
-    world
-        .of_kind(ObjectKind::EndpointSlice)
-        .filter(move |manifest| match &manifest.object {
-            Object::EndpointSlice(slice) => {
-                manifest.key.name.namespace == service.namespace
-                    && service_name(slice) == Some(service.name.as_str())
-            }
-            _ => false,
-        })
-}
-
-fn service_name(slice: &EndpointSlice) -> Option<&str> {
-    let labels = slice.metadata.labels.as_ref()?;
-    labels.get(SERVICE_NAME).map(String::as_str)
 }
 
 fn external_name(findings: &mut Findings<'_>, manifest: &Manifest, name: &str) {

@@ -110,6 +110,7 @@ impl<'a> Findings<'a> {
             let file = order.get(problem.file.as_str()).copied();
             (file, problem.line, problem.column, problem.severity)
         });
+        problems.dedup();
         problems
     }
 }

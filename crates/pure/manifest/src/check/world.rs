@@ -1,7 +1,8 @@
 //! All manifests together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use stunner_api::gateway::{BackendRef, Gateway, GatewayClass, ParentRef};
 use stunner_api::v1::GatewayConfig;
 use stunner_api::{NamespacedName, names};
@@ -9,10 +10,15 @@ use stunner_translate::{Object, ObjectKey, ObjectKind, RouteKind};
 
 use crate::reading::{Manifest, Reading};
 
+/// Label of an EndpointSlice with the name of its Service.
+pub(super) const SERVICE_NAME: &str = "kubernetes.io/service-name";
+
 /// Manifests by what they are. Of those that are there twice the first one counts.
 pub(super) struct World<'a> {
     readings: &'a [Reading],
     by_key: BTreeMap<&'a ObjectKey, &'a Manifest>,
+    by_kind: HashMap<ObjectKind, Vec<&'a Manifest>>,
+    slices_by_service: HashMap<NamespacedName, Vec<&'a Manifest>>,
     /// Objects that a file has and that could not be read.
     broken: BTreeSet<&'a ObjectKey>,
     /// The first file with a part of which not even that can be told.
@@ -44,10 +50,20 @@ impl<'a> World<'a> {
         for manifest in readings.iter().flat_map(|reading| &reading.manifests) {
             by_key.entry(&manifest.key).or_insert(manifest);
         }
+        let mut by_kind: HashMap<ObjectKind, Vec<&Manifest>> = HashMap::new();
+        let mut slices_by_service: HashMap<NamespacedName, Vec<&Manifest>> = HashMap::new();
+        for &manifest in by_key.values() {
+            by_kind.entry(manifest.key.kind).or_default().push(manifest);
+            if let Some(service) = service_of_slice(manifest) {
+                slices_by_service.entry(service).or_default().push(manifest);
+            }
+        }
         let unreadable = || readings.iter().flat_map(|reading| &reading.unreadable);
         let mut world = World {
             readings,
             by_key,
+            by_kind,
+            slices_by_service,
             broken: unreadable().flatten().collect(),
             obscure: readings
                 .iter()
@@ -75,12 +91,16 @@ impl<'a> World<'a> {
         self.readings.iter().flat_map(|reading| &reading.manifests)
     }
 
-    /// The manifests that count.
+    /// The manifests of a kind that count.
     pub(super) fn of_kind(&self, kind: ObjectKind) -> impl Iterator<Item = &'a Manifest> {
-        self.by_key
-            .values()
-            .copied()
-            .filter(move |manifest| manifest.key.kind == kind)
+        self.by_kind.get(&kind).into_iter().flatten().copied()
+    }
+
+    /// The EndpointSlices of a Service.
+    pub(super) fn slices_of(&self, service: &NamespacedName) -> &[&'a Manifest] {
+        self.slices_by_service
+            .get(service)
+            .map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn counting(&self) -> impl Iterator<Item = &'a Manifest> {
@@ -155,8 +175,9 @@ impl<'a> World<'a> {
     }
 
     pub(super) fn routes(&self) -> impl Iterator<Item = &'a Manifest> {
-        self.counting()
-            .filter(|manifest| matches!(manifest.key.kind, ObjectKind::Route(_)))
+        RouteKind::ALL
+            .into_iter()
+            .flat_map(|kind| self.of_kind(ObjectKind::Route(kind)))
     }
 
     /// Some route that is our business has this object as a backend.
@@ -204,6 +225,20 @@ pub(super) fn route(manifest: &Manifest) -> Option<RouteFields<'_>> {
         },
         _ => return None,
     })
+}
+
+fn service_of_slice(manifest: &Manifest) -> Option<NamespacedName> {
+    let Object::EndpointSlice(slice) = &manifest.object else {
+        return None;
+    };
+    let namespace = &manifest.key.name.namespace;
+    Some(NamespacedName::new(namespace, service_name(slice)?))
+}
+
+/// The Service that an EndpointSlice belongs to.
+pub(super) fn service_name(slice: &EndpointSlice) -> Option<&str> {
+    let labels = slice.metadata.labels.as_ref()?;
+    labels.get(SERVICE_NAME).map(String::as_str)
 }
 
 /// A namespace that a reference names, or that of the object which refers.
