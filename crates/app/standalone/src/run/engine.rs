@@ -5,6 +5,7 @@ mod report;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
@@ -107,6 +108,7 @@ impl Engine {
         for (file, told) in news {
             self.world.take(&file, told);
         }
+        let began = Instant::now();
         let changes = self.world.take_changes();
         let mut dirty = Dirty::new();
         for change in &changes {
@@ -115,7 +117,14 @@ impl Engine {
                 None => self.snapshot.remove(&change.key),
             });
         }
+        let units = dirty.len();
         let mut report = self.pass(dirty).await;
+        tracing::debug!(
+            scope = "files",
+            "{} objects changed; {units} units are in force after {:?}",
+            changes.len(),
+            began.elapsed()
+        );
         report.set_changes(changes);
         let problems = self.world.problems();
         report.set_problems(&self.problems, &problems, &self.world);

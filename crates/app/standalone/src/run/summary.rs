@@ -75,12 +75,19 @@ impl std::fmt::Debug for IceServer {
 }
 
 /// A command line that tries the first listener.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Trial {
     /// For `turncat`, with credentials.
     pub server: String,
     /// A peer that a route admits.
     pub peer: Option<String>,
+}
+
+/// Without the credentials.
+impl std::fmt::Debug for Trial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Trial({:?})", self.peer)
+    }
 }
 
 impl Summary {
