@@ -1,6 +1,7 @@
 //! The example folders that we ship.
 
 use std::fs;
+use std::process::Command;
 
 use standalone_tests::binary::root;
 use standalone_tests::command::run;
@@ -78,4 +79,33 @@ fn collect<'a>(value: &'a serde_json::Value, conditions: &mut Vec<&'a serde_json
             collect(item, conditions);
         }
     }
+}
+
+#[test]
+fn the_certificate_of_the_tls_example_can_be_made_anew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = root().join("examples/tls-443");
+    for entry in fs::read_dir(example).expect("the example").flatten() {
+        fs::copy(entry.path(), folder.path().join(entry.file_name())).expect("a copy");
+    }
+    let certificate =
+        || fs::read_to_string(folder.path().join("certificate.yaml")).expect("a text");
+    let shipped = certificate();
+    let made = Command::new(folder.path().join("make-certificate"))
+        .args(["turn.example.com", "192.0.2.1", "2001:db8::1"])
+        .output()
+        .expect("run make-certificate");
+    let said = String::from_utf8_lossy(&made.stdout).into_owned();
+    assert!(
+        made.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    assert!(
+        said.contains("DNS:turn.example.com,IP:192.0.2.1,IP:2001:db8::1"),
+        "{said}"
+    );
+    assert_ne!(certificate(), shipped);
+    let ended = run(folder.path(), ["check", "--strict", "."], "");
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""));
 }

@@ -4,9 +4,18 @@ use stunner_flags::Program;
 
 use super::flags;
 
-const FOOT: &str = "
+const RUN_FOOT: &str = "
+Other environment variables:
+      STUNNER_ADDR
+          Stands in for --address where neither that nor STUNNER_ADDRESS is given
+
 Durations are written as in Go (250ms, 1h30m); a bare number is seconds. Flags that take no value
 also take =true or =false. A flag beats its environment variable.
+Exit codes: 0 fine, 1 problem, 2 wrong usage.
+";
+
+const FOOT: &str = "
+Flags that take no value also take =true or =false. A flag beats its environment variable.
 Exit codes: 0 fine, 1 problem, 2 wrong usage.
 ";
 
@@ -48,7 +57,7 @@ Usage:
 In folders, files ending in .yaml, .yml and .json count, hidden ones do not. A file is read once it
 has been still for 100 ms; a broken edit keeps the last good state.
 ",
-    foot: FOOT,
+    foot: RUN_FOOT,
     single_dash: false,
 };
 
