@@ -221,7 +221,7 @@ impl<'l> Builder<'l> {
             && entries.len() > most
         {
             let message = format!("a mapping with more than {most} keys");
-            return Err(DocumentError::syntax(last.key_place, message));
+            return Err(DocumentError::limit(Some(last.key_place), message));
         }
         Ok(())
     }
