@@ -9,7 +9,14 @@ use serde_json::{Value, json};
 
 use crate::visit::{Visit, expect_quiet, quickstart};
 
-const TABS: [&str; 6] = ["overview", "traffic", "allocations", "denials", "problems", "ice"];
+const TABS: [&str; 6] = [
+    "overview",
+    "traffic",
+    "allocations",
+    "denials",
+    "problems",
+    "ice",
+];
 
 #[test]
 fn everything_is_reached_by_keyboard() {
@@ -50,22 +57,34 @@ fn everything_is_reached_by_keyboard() {
     // Messages go with Esc, the focus stays.
     browser.press(key::ESCAPE);
     browser.wait("document.querySelector('#tooltip').hidden");
-    assert_eq!(browser.text("document.activeElement.dataset.kind"), "backend");
+    assert_eq!(
+        browser.text("document.activeElement.dataset.kind"),
+        "backend"
+    );
     // Arrows walk along the lines.
     browser.press(key::LEFT);
     assert_eq!(browser.text("document.activeElement.dataset.kind"), "route");
     browser.press(key::LEFT);
-    assert_eq!(browser.text("document.activeElement.dataset.kind"), "listener");
+    assert_eq!(
+        browser.text("document.activeElement.dataset.kind"),
+        "listener"
+    );
 
     // Enter opens everything about a node; Esc closes it and gives the focus back.
     browser.press(key::ENTER);
     browser.wait("!document.querySelector('#details').hidden");
-    assert_eq!(browser.value("document.querySelector('#details').contains(document.activeElement)"), true);
+    assert_eq!(
+        browser.value("document.querySelector('#details').contains(document.activeElement)"),
+        true
+    );
     let details = browser.text("document.querySelector('#details').innerText");
     assert!(details.contains("turn:127.0.0.1:"), "{details}");
     browser.press(key::ESCAPE);
     browser.wait("document.querySelector('#details').hidden");
-    assert_eq!(browser.text("document.activeElement.dataset.kind"), "listener");
+    assert_eq!(
+        browser.text("document.activeElement.dataset.kind"),
+        "listener"
+    );
 
     // Tabs by arrow keys, as in the WAI-ARIA pattern.
     browser.value("document.querySelector('#tab-overview').focus()");
@@ -79,9 +98,15 @@ fn everything_is_reached_by_keyboard() {
         (key::HOME, "overview"),
     ] {
         browser.press(pressed);
-        assert_eq!(browser.text("document.activeElement.id"), format!("tab-{expected}"));
-        browser.wait(&format!("!document.querySelector('#panel-{expected}').hidden"));
-        let open = browser.value("document.querySelectorAll('[role=tabpanel]:not([hidden])').length");
+        assert_eq!(
+            browser.text("document.activeElement.id"),
+            format!("tab-{expected}")
+        );
+        browser.wait(&format!(
+            "!document.querySelector('#panel-{expected}').hidden"
+        ));
+        let open =
+            browser.value("document.querySelectorAll('[role=tabpanel]:not([hidden])').length");
         assert_eq!(open, 1);
         let selected = browser.text("document.querySelector('[role=tab][aria-selected=true]').id");
         assert_eq!(selected, format!("tab-{expected}"));
@@ -137,7 +162,10 @@ fn the_page_is_named_small_offline_and_readable() {
         }
     }
     assert!(entries.len() > 5, "{entries:?}");
-    assert!((10_000..300 << 10).contains(&size), "the page is of {size} bytes");
+    assert!(
+        (10_000..300 << 10).contains(&size),
+        "the page is of {size} bytes"
+    );
     expect_quiet(browser);
 }
 
@@ -145,8 +173,20 @@ fn the_page_is_named_small_offline_and_readable() {
 #[track_caller]
 fn expect_names(browser: &Browser, place: &str) {
     const NAMED: [&str; 14] = [
-        "button", "link", "tab", "tabpanel", "textbox", "searchbox", "combobox", "checkbox", "image", "img", "dialog",
-        "group", "option", "table",
+        "button",
+        "link",
+        "tab",
+        "tabpanel",
+        "textbox",
+        "searchbox",
+        "combobox",
+        "checkbox",
+        "image",
+        "img",
+        "dialog",
+        "group",
+        "option",
+        "table",
     ];
     let tree = browser.devtools("Accessibility.getFullAXTree", json!({}));
     let nodes = tree["nodes"].as_array().expect("a tree");
@@ -154,7 +194,13 @@ fn expect_names(browser: &Browser, place: &str) {
         .iter()
         .filter(|node| node["ignored"] == false)
         .filter(|node| NAMED.contains(&node["role"]["value"].as_str().unwrap_or_default()))
-        .filter(|node| node["name"]["value"].as_str().unwrap_or_default().trim().is_empty())
+        .filter(|node| {
+            node["name"]["value"]
+                .as_str()
+                .unwrap_or_default()
+                .trim()
+                .is_empty()
+        })
         .collect();
     assert!(nodes.len() > 20, "{place}: {tree}");
     assert!(nameless.is_empty(), "{place}: {nameless:#?}");

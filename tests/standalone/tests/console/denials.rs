@@ -14,8 +14,14 @@ fn a_refused_peer_is_shown_with_its_sentence_and_counted_by_reason() {
     need!(test, browser::programs());
     let port = free_port();
     let folder = Folder::quickstart(port);
-    folder.write("gateway.yaml", &gateway("udp-gateway", &[("udp", "TURN-UDP", port)]));
-    folder.write("route.yaml", &route("media", "udp-gateway", &["10.0.0.0/30"]));
+    folder.write(
+        "gateway.yaml",
+        &gateway("udp-gateway", &[("udp", "TURN-UDP", port)]),
+    );
+    folder.write(
+        "route.yaml",
+        &route("media", "udp-gateway", &["10.0.0.0/30"]),
+    );
     let visit = Visit::to(folder.path(), &[]);
     let browser = &visit.browser;
     browser.click("#tab-denials");
@@ -32,19 +38,29 @@ fn a_refused_peer_is_shown_with_its_sentence_and_counted_by_reason() {
     assert!(sentence.starts_with("client 127.0.0.1:"), "{sentence}");
     let rest = "was refused peer 10.0.0.7:5000: not in any route of `default/udp-gateway/udp`; nearest: StaticService default/media";
     assert!(sentence.contains(rest), "{sentence}");
-    let count = r#"document.querySelector('#denial-reasons li[data-reason="no_route"] strong').innerText"#;
+    let count =
+        r#"document.querySelector('#denial-reasons li[data-reason="no_route"] strong').innerText"#;
     assert_eq!(browser.text(count), "1");
     // The same again is the same entry, counted.
     let _ = client.bind(0x4000, "10.0.0.7:5000".parse().expect("an address"));
     browser.wait(&format!("{count} === '2'"));
-    assert_eq!(browser.value("document.querySelectorAll('#denials li').length"), 1);
-    assert_eq!(browser.text("document.querySelector('#stat-denials strong').innerText"), "2");
+    assert_eq!(
+        browser.value("document.querySelectorAll('#denials li').length"),
+        1
+    );
+    assert_eq!(
+        browser.text("document.querySelector('#stat-denials strong').innerText"),
+        "2"
+    );
     keep(browser, "denial");
 
     // The one who was refused is among the allocations, without a credential.
     browser.click("#tab-allocations");
     let row = browser.wait("document.querySelector('#allocations tbody tr')?.innerText");
-    assert!(row.as_str().is_some_and(|row| row.contains("user-1")), "{row}");
+    assert!(
+        row.as_str().is_some_and(|row| row.contains("user-1")),
+        "{row}"
+    );
     assert_eq!(browser.value("window.sameVisit"), true);
     expect_quiet(browser);
 }
@@ -87,11 +103,18 @@ fn markup_in_names_and_messages_stays_text() {
         match tab {
             "denials" => {
                 let shown = browser.wait("document.querySelector('#denials li')?.innerText");
-                assert!(shown.as_str().is_some_and(|text| text.contains(MARKUP)), "{shown}");
+                assert!(
+                    shown.as_str().is_some_and(|text| text.contains(MARKUP)),
+                    "{shown}"
+                );
             }
             "allocations" => {
-                let shown = browser.wait("document.querySelector('#allocations tbody tr')?.innerText");
-                assert!(shown.as_str().is_some_and(|text| text.contains("<img")), "{shown}");
+                let shown =
+                    browser.wait("document.querySelector('#allocations tbody tr')?.innerText");
+                assert!(
+                    shown.as_str().is_some_and(|text| text.contains("<img")),
+                    "{shown}"
+                );
             }
             "problems" => {
                 let shown = browser.wait("document.querySelector('#problems li')?.innerText && document.querySelector('#problems').innerText");
@@ -110,7 +133,10 @@ fn markup_in_names_and_messages_stays_text() {
         })",
     );
     keep(browser, "hostile");
-    assert_eq!(browser.value("document.querySelectorAll('img[src=\"x\"], b').length"), 0);
+    assert_eq!(
+        browser.value("document.querySelectorAll('img[src=\"x\"], b').length"),
+        0
+    );
     assert_eq!(browser.text("document.title"), "STUNner console");
     expect_quiet(browser);
 }

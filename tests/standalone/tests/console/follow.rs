@@ -19,7 +19,11 @@ fn edits_appear_without_a_reload_and_a_broken_one_with_its_file_and_line() {
     browser.wait(&node_is("gateway", "default/udp-gateway", "ok"));
 
     folder.write("more.yaml", &route("media", "udp-gateway", &["10.0.0.0/8"]));
-    browser.wait(&node_is("route", "UDPRoute.stunner.l7mp.io/default/media", "ok"));
+    browser.wait(&node_is(
+        "route",
+        "UDPRoute.stunner.l7mp.io/default/media",
+        "ok",
+    ));
     browser.wait(&node_is("backend", "StaticService/default/media", "ok"));
     browser.wait("document.querySelector('#stat-routes strong').innerText === '2'");
     let line = r#"document.querySelector('.edge[data-from="listener:default/udp-gateway/udp"][data-to$="/default/media"]')"#;
@@ -27,9 +31,16 @@ fn edits_appear_without_a_reload_and_a_broken_one_with_its_file_and_line() {
 
     // A reference to nothing: the manifest is fine, the world is not.
     folder.replace("more.yaml", &route_to("media", "udp-gateway", "nowhere"));
-    browser.wait(&node_is("route", "UDPRoute.stunner.l7mp.io/default/media", "warn"));
+    browser.wait(&node_is(
+        "route",
+        "UDPRoute.stunner.l7mp.io/default/media",
+        "warn",
+    ));
     browser.wait(&node_is("backend", "StaticService/default/nowhere", "bad"));
-    browser.wait(&format!("!{}", node("backend", "StaticService/default/media")));
+    browser.wait(&format!(
+        "!{}",
+        node("backend", "StaticService/default/media")
+    ));
     browser.wait("document.querySelector('#stat-trouble strong').innerText !== '0'");
     browser.value(&format!(
         "{}.dispatchEvent(new MouseEvent('mouseenter'))",
@@ -41,7 +52,8 @@ fn edits_appear_without_a_reload_and_a_broken_one_with_its_file_and_line() {
     keep(browser, "broken-reference");
 
     // A broken edit: what was there stays, and the place is named.
-    let broken = route("media", "udp-gateway", &["10.0.0.0/8"]).replace("parentRefs:", "parentRef:");
+    let broken =
+        route("media", "udp-gateway", &["10.0.0.0/8"]).replace("parentRefs:", "parentRef:");
     let expected = 1 + broken
         .lines()
         .position(|text| text.contains("parentRef:"))
@@ -55,19 +67,33 @@ fn edits_appear_without_a_reload_and_a_broken_one_with_its_file_and_line() {
     let shown = browser.wait(&place);
     let shown = shown.as_str().unwrap_or_default();
     assert!(shown.contains(&format!("more.yaml:{expected}:")), "{shown}");
-    assert!(shown.contains("parentRefs"), "the hint names the field that was meant: {shown}");
+    assert!(
+        shown.contains("parentRefs"),
+        "the hint names the field that was meant: {shown}"
+    );
     browser.wait("document.querySelector('#stat-problems strong').innerText !== '0'");
     keep(browser, "broken-edit");
     browser.click("#tab-overview");
     browser.wait(&node_is("gateway", "default/udp-gateway", "ok"));
-    browser.wait(&node_is("route", "UDPRoute.stunner.l7mp.io/default/peers", "ok"));
+    browser.wait(&node_is(
+        "route",
+        "UDPRoute.stunner.l7mp.io/default/peers",
+        "ok",
+    ));
 
     // Mended.
     folder.replace("more.yaml", &route("media", "udp-gateway", &["10.0.0.0/8"]));
-    browser.wait(&node_is("route", "UDPRoute.stunner.l7mp.io/default/media", "ok"));
+    browser.wait(&node_is(
+        "route",
+        "UDPRoute.stunner.l7mp.io/default/media",
+        "ok",
+    ));
     browser.wait("document.querySelectorAll('#problems li').length === 0");
     folder.remove("more.yaml");
-    browser.wait(&format!("!{}", node("route", "UDPRoute.stunner.l7mp.io/default/media")));
+    browser.wait(&format!(
+        "!{}",
+        node("route", "UDPRoute.stunner.l7mp.io/default/media")
+    ));
     assert_eq!(browser.value("window.sameVisit"), true);
     expect_quiet(browser);
 }
@@ -84,13 +110,18 @@ fn a_gateway_that_ends_is_reported_as_lost_and_one_that_returns_is_live() {
     let browser = browser::Browser::start_without_ca();
     open(&browser, &console);
     browser.wait("document.querySelector('#link').dataset.link === 'live'");
-    assert_eq!(browser.value("document.querySelector('#lost').hidden"), true);
+    assert_eq!(
+        browser.value("document.querySelector('#lost').hidden"),
+        true
+    );
 
     stunner.signal(libc::SIGINT);
     let status = stunner.wait_end(Duration::from_secs(20)).expect("an end");
     assert_eq!(status.code(), Some(0));
     browser.wait("document.querySelector('#link').dataset.link === 'lost'");
-    let banner = browser.wait("!document.querySelector('#lost').hidden && document.querySelector('#lost').innerText");
+    let banner = browser.wait(
+        "!document.querySelector('#lost').hidden && document.querySelector('#lost').innerText",
+    );
     let banner = banner.as_str().unwrap_or_default();
     assert!(banner.contains("Connection lost"), "{banner}");
     // What was known is still there to be read.
@@ -110,9 +141,16 @@ fn a_gateway_that_ends_is_reported_as_lost_and_one_that_returns_is_live() {
     browser.wait("document.querySelector('#link').dataset.link === 'live'");
     browser.wait("document.querySelector('#lost').hidden");
     // Generations begin anew in the new process; what it serves is shown all the same.
-    browser.wait(&node_is("route", "UDPRoute.stunner.l7mp.io/default/after", "ok"));
+    browser.wait(&node_is(
+        "route",
+        "UDPRoute.stunner.l7mp.io/default/after",
+        "ok",
+    ));
     // And its events are heard: an edit is there sooner than anybody could have asked for it.
     folder.remove("more.yaml");
-    browser.wait(&format!("!{}", node("route", "UDPRoute.stunner.l7mp.io/default/after")));
+    browser.wait(&format!(
+        "!{}",
+        node("route", "UDPRoute.stunner.l7mp.io/default/after")
+    ));
     assert_eq!(browser.value("window.sameVisit"), true);
 }

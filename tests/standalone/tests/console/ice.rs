@@ -13,7 +13,7 @@ use serde_json::Value;
 use standalone_tests::manifests::{Folder, class, gateway, route};
 use standalone_tests::stunner::Stunner;
 
-use crate::visit::{expect_quiet, keep, open};
+use crate::visit::{certificate, expect_quiet, keep, node_is, open, with_certificate};
 
 const CONSOLE: &str = "10.123.0.1:8090";
 const UDP: u16 = 3478;
@@ -25,10 +25,14 @@ const TLS: u16 = 443;
 fn folder(identity: &Identity) -> Folder {
     let folder = Folder::default();
     folder.write("class.yaml", &class());
-    let listeners = [("udp", "TURN-UDP", UDP), ("tcp", "TURN-TCP", TCP), ("tls", "TURN-TLS", TLS)];
+    let listeners = [
+        ("udp", "TURN-UDP", UDP),
+        ("tcp", "TURN-TCP", TCP),
+        ("tls", "TURN-TLS", TLS),
+    ];
     folder.write(
         "gateway.yaml",
-        &(gateway("gw", &listeners) + "    tls:\n      certificateRefs:\n      - name: certificate\n"),
+        &with_certificate(&gateway("gw", &listeners)),
     );
     folder.write(
         "elsewhere.yaml",
@@ -36,19 +40,15 @@ fn folder(identity: &Identity) -> Folder {
             + "  addresses:\n  - type: IPAddress\n    value: 10.123.0.9\n"),
     );
     folder.write("route.yaml", &route("media", "gw", &["192.0.2.0/24"]));
-    folder.write(
-        "secret.yaml",
-        &format!(
-            "apiVersion: v1\nkind: Secret\nmetadata: {{name: certificate, namespace: default}}\ntype: kubernetes.io/tls\ndata:\n  tls.crt: {}\n  tls.key: {}\n",
-            identity.cert_base64(),
-            identity.key_base64(),
-        ),
-    );
+    folder.write("secret.yaml", &certificate(identity));
     folder
 }
 
 fn serve(folder: &Path) -> Stunner {
-    Stunner::run(&[folder], &["--address", SERVER, "--console-address", CONSOLE])
+    Stunner::run(
+        &[folder],
+        &["--address", SERVER, "--console-address", CONSOLE],
+    )
 }
 
 fn state() -> Value {
@@ -60,7 +60,9 @@ fn received(listener: &str) -> u64 {
     let state = state();
     let listeners = state["live"]["listeners"].as_array().expect("listeners");
     let found = listeners.iter().find(|one| one["id"] == listener);
-    found.and_then(|one| one["traffic"]["rxPackets"].as_u64()).unwrap_or_default()
+    found
+        .and_then(|one| one["traffic"]["rxPackets"].as_u64())
+        .unwrap_or_default()
 }
 
 /// Chooses a listener, presses the button and waits for the end; `pass` or `fail`, and the sentence.
@@ -68,7 +70,9 @@ fn received(listener: &str) -> u64 {
 fn press_start(browser: &Browser, gateway: &str, listener: &str) -> (String, String) {
     browser.click("#tab-ice");
     for (select, value) in [("gateway", gateway), ("listener", listener)] {
-        browser.wait(&format!("document.querySelector('#ice-{select} option[value=\"{value}\"]:not(:disabled)')"));
+        browser.wait(&format!(
+            "document.querySelector('#ice-{select} option[value=\"{value}\"]:not(:disabled)')"
+        ));
         browser.value(&format!(
             "(document.querySelector('#ice-{select}').value = '{value}',
               document.querySelector('#ice-{select}').dispatchEvent(new Event('change', {{ bubbles: true }})))"
@@ -110,6 +114,10 @@ fn the_ice_test_passes_over_udp_tcp_and_tls() {
             ] {
                 pass(&browser, listener, &uri);
             }
+            // Nobody was refused anything.
+            let live = state()["live"].clone();
+            assert_eq!(live["denials"], serde_json::json!([]));
+            assert_eq!(live["denialsByReason"], serde_json::json!({}));
             expect_quiet(&browser);
         });
     });
@@ -117,39 +125,68 @@ fn the_ice_test_passes_over_udp_tcp_and_tls() {
 
 fn pass(browser: &Browser, listener: &str, uri: &str) {
     let id = format!("default/gw/{listener}");
+    browser.click("#tab-overview");
+    browser.wait(&node_is("listener", &id, "ok"));
     let before = received(&id);
     let (result, verdict) = press_start(browser, "default/gw", listener);
     keep(browser, &format!("ice-{listener}"));
     assert_eq!(result, "pass", "{listener}: {verdict}");
-    assert!(verdict.contains("no loss") && verdict.contains("ms"), "{verdict}");
+    assert!(
+        verdict.contains("no loss") && verdict.contains("ms"),
+        "{verdict}"
+    );
     for step in ["credential", "candidates", "connection", "echoes"] {
-        let status = browser.text(&format!("document.querySelector('#ice-step-{step}').dataset.status"));
+        let status = browser.text(&format!(
+            "document.querySelector('#ice-step-{step}').dataset.status"
+        ));
         assert_eq!(status, "ok", "{listener}: {step}");
     }
     // Only relay candidates were gathered, and the chosen pair is one that the browser owes to this very listener.
     let kinds = browser.value("[...new Set([...document.querySelectorAll('#ice-candidates li')].map(item => item.dataset.type))]");
     assert_eq!(kinds, serde_json::json!(["relay"]), "{listener}");
-    assert_eq!(browser.text("document.querySelector('#ice-path').dataset.state"), "connected");
-    assert_eq!(browser.text("document.querySelector('#ice-browser-address').innerText"), uri);
+    assert_eq!(
+        browser.text("document.querySelector('#ice-path').dataset.state"),
+        "connected"
+    );
+    assert_eq!(
+        browser.text("document.querySelector('#ice-browser-address').innerText"),
+        uri
+    );
     let relay = browser.text("document.querySelector('#ice-relay-address').innerText");
     assert!(relay.starts_with(&format!("{SERVER}:")), "{relay}");
     let peer = browser.text("document.querySelector('#ice-peer-address').innerText");
-    assert_eq!(Some(peer.as_str()), browser.value("window.given.peer").as_str());
-    assert_eq!(browser.text("document.querySelector('#ice-loss').dataset.loss"), "0");
+    assert_eq!(
+        Some(peer.as_str()),
+        browser.value("window.given.peer").as_str()
+    );
+    assert_eq!(
+        browser.text("document.querySelector('#ice-loss').dataset.loss"),
+        "0"
+    );
     let median: f64 = browser
         .text("document.querySelector('#ice-rtt').dataset.median")
         .parse()
         .expect("milliseconds");
     assert!(median > 0.0 && median < 1_000.0, "{median} ms");
     // And the gateway agrees: a hundred echoes came in by this listener.
-    browser.wait("true");
-    assert!(received(&id) >= before + 100, "{listener}: {} packets", received(&id) - before);
+    assert!(
+        received(&id) >= before + 100,
+        "{listener}: {} packets",
+        received(&id) - before
+    );
 
     let credential = browser.text("window.given.iceServers[0].credential");
-    assert!(credential.len() > 8, "a credential of {} characters", credential.len());
+    assert!(
+        credential.len() > 8,
+        "a credential of {} characters",
+        credential.len()
+    );
     let page = browser.text("document.documentElement.outerHTML + JSON.stringify([{...localStorage}, {...sessionStorage}])");
     assert!(!page.contains(&credential), "the credential is in the page");
-    assert!(!state().to_string().contains(&credential), "the credential is in the state");
+    assert!(
+        !state().to_string().contains(&credential),
+        "the credential is in the state"
+    );
 }
 
 #[test]
@@ -172,9 +209,17 @@ fn the_ice_test_fails_with_a_sentence_that_says_why() {
             let (result, verdict) = press_start(&browser, "default/gw", "tls");
             keep(&browser, "ice-untrusted");
             assert_eq!(result, "fail", "{verdict}");
-            assert!(verdict.contains(&format!("turns:{SERVER}:{TLS}")), "{verdict}");
-            assert!(browser.text(hints).contains("certificate"), "{}", browser.text(hints));
-            let step = browser.text("document.querySelector('#ice-step-candidates').dataset.status");
+            assert!(
+                verdict.contains(&format!("turns:{SERVER}:{TLS}")),
+                "{verdict}"
+            );
+            assert!(
+                browser.text(hints).contains("certificate"),
+                "{}",
+                browser.text(hints)
+            );
+            let step =
+                browser.text("document.querySelector('#ice-step-candidates').dataset.status");
             assert_eq!(step, "bad");
 
             // An address that nothing answers at.
@@ -182,7 +227,11 @@ fn the_ice_test_fails_with_a_sentence_that_says_why() {
             keep(&browser, "ice-unreachable");
             assert_eq!(result, "fail", "{verdict}");
             assert!(verdict.contains("10.123.0.9"), "{verdict}");
-            assert!(browser.text(hints).contains("open to this machine"), "{}", browser.text(hints));
+            assert!(
+                browser.text(hints).contains("open to this machine"),
+                "{}",
+                browser.text(hints)
+            );
 
             // It works again after that.
             let (result, verdict) = press_start(&browser, "default/gw", "udp");

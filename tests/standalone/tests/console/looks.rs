@@ -25,10 +25,22 @@ fn the_quickstart_is_drawn_with_every_node_in_light_and_dark_wide_and_narrow() {
         let shown = browser.text(&format!("{}.innerText", crate::visit::node(kind, name)));
         assert!(shown.contains(label), "{kind} {name} is shown as {shown}");
     }
-    assert_eq!(browser.value("document.querySelectorAll('.node').length"), nodes.len());
-    assert_eq!(browser.value("document.querySelectorAll('.edge').length"), nodes.len() - 1);
-    assert_eq!(browser.text("document.querySelector('#stat-gateways strong').innerText"), "1");
-    assert_eq!(browser.text("document.querySelector('#stat-trouble strong').innerText"), "0");
+    assert_eq!(
+        browser.value("document.querySelectorAll('.node').length"),
+        nodes.len()
+    );
+    assert_eq!(
+        browser.value("document.querySelectorAll('.edge').length"),
+        nodes.len() - 1
+    );
+    assert_eq!(
+        browser.text("document.querySelector('#stat-gateways strong').innerText"),
+        "1"
+    );
+    assert_eq!(
+        browser.text("document.querySelector('#stat-trouble strong').innerText"),
+        "0"
+    );
     let listener = browser.text(&format!(
         "{}.innerText",
         crate::visit::node("listener", "default/udp-gateway/udp")
@@ -46,11 +58,21 @@ fn the_quickstart_is_drawn_with_every_node_in_light_and_dark_wide_and_narrow() {
                 form == "wide"
             );
             browser.wait(&wide);
-            for tab in ["overview", "traffic", "allocations", "denials", "problems", "ice"] {
+            for tab in [
+                "overview",
+                "traffic",
+                "allocations",
+                "denials",
+                "problems",
+                "ice",
+            ] {
                 browser.click(&format!("#tab-{tab}"));
                 browser.wait(&format!("!document.querySelector('#panel-{tab}').hidden"));
                 expect_no_overflow(browser);
-                keep(browser, &format!("quickstart-{tab}-{}-{form}", scheme.name()));
+                keep(
+                    browser,
+                    &format!("quickstart-{tab}-{}-{form}", scheme.name()),
+                );
             }
             browser.click("#tab-overview");
         }
@@ -70,10 +92,10 @@ fn the_quickstart_is_drawn_with_every_node_in_light_and_dark_wide_and_narrow() {
 #[track_caller]
 fn expect_no_overflow(browser: &Browser) {
     let outside = browser.value(
-        "document.documentElement.scrollWidth <= innerWidth
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth
             ? []
             : [...document.body.querySelectorAll('*')]
-                .filter(element => element.getBoundingClientRect().right > innerWidth + 0.5)
+                .filter(element => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
                 .map(element => `${element.tagName}#${element.id}.${element.className}`)",
     );
     assert_eq!(outside, serde_json::json!([]));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use interop_tests::browser::Browser;
+use interop_tests::pki::Identity;
 use interop_tests::ports::free_port;
 use standalone_tests::binary::root;
 use standalone_tests::manifests::Folder;
@@ -35,7 +36,8 @@ impl Visit {
 pub fn open(browser: &Browser, address: &str) {
     browser.resize(1400, 900);
     browser.navigate(&format!("http://{address}/"));
-    browser.wait("document.body.dataset.generation && document.querySelectorAll('.node').length > 0");
+    browser
+        .wait("document.body.dataset.generation && document.querySelectorAll('.node').length > 0");
     // What a reload would forget.
     browser.value("window.sameVisit = true");
 }
@@ -88,4 +90,29 @@ pub fn expect_quiet(browser: &Browser) {
     };
     let complaints: Vec<&String> = log.iter().filter(loud).collect();
     assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+/// The Secret that [`with_certificate`] names.
+pub fn certificate(identity: &Identity) -> String {
+    format!(
+        "apiVersion: v1
+kind: Secret
+metadata:
+  name: certificate
+  namespace: default
+type: kubernetes.io/tls
+data:
+  tls.crt: {}
+  tls.key: {}
+",
+        identity.cert_base64(),
+        identity.key_base64(),
+    )
+}
+
+/// A Gateway whose last listener has a certificate, and whose listeners may be of several transports.
+pub fn with_certificate(gateway: &str) -> String {
+    let mixed = "  annotations:\n    stunner.l7mp.io/enable-mixed-protocol-lb: \"true\"\nspec:\n";
+    let reference = "    tls:\n      certificateRefs:\n      - name: certificate\n";
+    gateway.replacen("spec:\n", mixed, 1) + reference
 }
