@@ -17,6 +17,7 @@ use kube::{Client, Config};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use stunner_api::names;
+use tokio::sync::Semaphore;
 
 use super::ice::IceTests;
 use super::live::Gathered;
@@ -29,6 +30,8 @@ const GUESTS: usize = 32;
 const WORD_HOLDS: Duration = Duration::from_secs(30);
 /// Of an API server that could not be asked. Shorter: it may answer by then.
 const DOUBT_HOLDS: Duration = Duration::from_secs(2);
+/// Tokens that are checked at a time, so that many bad ones do not become as many requests at once.
+const CHECKS_AT_ONCE: usize = 8;
 /// For the API server to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -47,6 +50,7 @@ pub(super) enum Standing {
 pub(super) struct Guest {
     pub(super) client: Client,
     standing: tokio::sync::Mutex<Option<(Instant, Standing)>>,
+    checks: Arc<Semaphore>,
     /// What was gathered last.
     pub(super) gathered: tokio::sync::Mutex<Option<(Instant, Arc<Gathered>)>>,
     pub(super) tunnels: Tunnels,
@@ -61,11 +65,12 @@ impl fmt::Debug for Guest {
 }
 
 impl Guest {
-    fn new(client: Client) -> Self {
+    fn new(client: Client, checks: Arc<Semaphore>) -> Self {
         Guest {
             tunnels: Tunnels::new(client.clone()),
             client,
             standing: tokio::sync::Mutex::default(),
+            checks,
             gathered: tokio::sync::Mutex::default(),
             ice_tests: IceTests::default(),
             seen: Mutex::new(Instant::now()),
@@ -84,8 +89,11 @@ impl Guest {
                 return standing.clone();
             }
         }
-        let asked = tokio::time::timeout(PATIENCE, sees_gateways(&self.client, namespaces)).await;
-        let standing = match asked {
+        let check = async {
+            let _permit = self.checks.acquire().await;
+            sees_gateways(&self.client, namespaces).await
+        };
+        let standing = match tokio::time::timeout(PATIENCE, check).await {
             Ok(Ok(sees_gateways)) => Standing::Known { sees_gateways },
             Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
                 Standing::Unknown(status.message.clone())
@@ -136,6 +144,7 @@ async fn sees_gateways(client: &Client, namespaces: &[String]) -> Result<bool, k
 /// The latest visitors, by their tokens' hashes.
 pub(super) struct Guests {
     config: Config,
+    checks: Arc<Semaphore>,
     guests: Mutex<HashMap<[u8; 32], Arc<Guest>>>,
 }
 
@@ -149,6 +158,7 @@ impl Guests {
     pub(super) fn new(config: &Config) -> Self {
         Guests {
             config: without_credentials(config),
+            checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
             guests: Mutex::default(),
         }
     }
@@ -170,7 +180,7 @@ impl Guests {
                 guests.remove(&oldest);
             }
         }
-        let guest = Arc::new(Guest::new(client));
+        let guest = Arc::new(Guest::new(client, Arc::clone(&self.checks)));
         guests.insert(key, Arc::clone(&guest));
         Some(guest)
     }

@@ -16,7 +16,7 @@ use stunner_console::{IceTest, Refusal};
 
 use super::guest::Guest;
 use super::place::{NoPlace, Place};
-use super::pods::{self, DataplanePod, RIGHTS};
+use super::pods::{self, DataplanePod, Found, RIGHTS};
 use super::tunnel::TunnelError;
 use super::world::View;
 
@@ -131,7 +131,9 @@ async fn ready_pods(
     view: &View,
     gateway: &str,
 ) -> Result<Vec<DataplanePod>, Refusal> {
-    let (mut pods, notes) = pods::find(&guest.client, view).await;
+    let Found {
+        mut pods, notes, ..
+    } = pods::find(&guest.client, view).await;
     pods.retain(|pod| pod.gateway == gateway && pod.ready && !pod.terminating);
     pods.truncate(PODS);
     match (pods.is_empty(), notes.into_iter().next()) {

@@ -13,7 +13,7 @@ use stunner_console::{Denial, Live, LiveCluster, LiveGateway, LiveListener, Note
 use super::admin::{Denials, Sessions};
 use super::guest::Guest;
 use super::metrics::Counters;
-use super::pods::{self, DataplanePod, RIGHTS};
+use super::pods::{self, DataplanePod, Found, RIGHTS};
 use super::tunnel::TunnelError;
 use super::world::{MetricsPlace, View};
 use crate::cluster::Refusal;
@@ -61,11 +61,13 @@ pub(super) async fn gather(guest: &Guest, view: &View) -> Arc<Gathered> {
 }
 
 async fn gather_anew(guest: &Guest, view: &View) -> Gathered {
-    let (pods, mut notes) = pods::find(&guest.client, view).await;
+    let mut found = pods::find(&guest.client, view).await;
+    let mut notes = std::mem::take(&mut found.notes);
+    let pods = &found.pods;
     guest
         .tunnels
         .retain(|kept| pods.iter().any(|pod| pod.name == *kept));
-    let asked = to_be_asked(&pods);
+    let asked = to_be_asked(pods);
     if asked.len() < pods.iter().filter(|pod| pod.running).count() {
         notes.push(Note {
             message: format!("Only the first {PODS} dataplane pods are asked."),
@@ -91,7 +93,7 @@ async fn gather_anew(guest: &Guest, view: &View) -> Gathered {
         }
     }
     Gathered {
-        live: live(view, &pods, &told),
+        live: live(view, &found, &told),
         notes,
     }
 }
@@ -225,10 +227,10 @@ pub(super) fn tunnel_note(pod: &DataplanePod, error: &TunnelError) -> Note {
 }
 
 /// All that was told, added up.
-fn live(view: &View, pods: &[DataplanePod], told: &[(DataplanePod, Told)]) -> Live {
+fn live(view: &View, found: &Found, told: &[(DataplanePod, Told)]) -> Live {
     let mut total = Counters::default();
     let mut by_gateway: BTreeMap<&str, Counters> = BTreeMap::new();
-    let (mut sessions, mut denials) = (Vec::new(), Vec::new());
+    let (mut sessions, mut denials) = (Vec::new(), Vec::<Denial>::new());
     let mut sessions_total: u64 = 0;
     for (pod, told) in told {
         let own = format!("{}/", pod.gateway);
@@ -236,6 +238,8 @@ fn live(view: &View, pods: &[DataplanePod], told: &[(DataplanePod, Told)]) -> Li
         let mut counters = told.counters.clone();
         // A dataplane speaks for its own Gateway only.
         counters.listeners.retain(|listener, _| is_own(listener));
+        // Where there are no metrics, the admin API knows as well.
+        counters.allocations = counters.allocations.max(told.sessions.total);
         by_gateway.entry(&pod.gateway).or_default().add(&counters);
         total.add(&counters);
         sessions_total = sessions_total.saturating_add(told.sessions.total);
@@ -246,11 +250,19 @@ fn live(view: &View, pods: &[DataplanePod], told: &[(DataplanePod, Told)]) -> Li
         let those = those.filter(|denial| is_own(&denial.listener));
         denials.extend(those.map(|denial| denial.shown(&view.backends)));
     }
+    if total.denials.is_empty() {
+        for denial in &denials {
+            *total.denials.entry(denial.reason.clone()).or_default() += 1;
+        }
+    }
     newest_first(&mut denials);
     sessions.sort_by_key(|session: &Session| session.age_seconds);
     sessions.truncate(SESSIONS);
-    let gateways = view.gateways.values().map(|gateway| {
-        let pods: Vec<&DataplanePod> = pods
+    let seen = view.gateways.values();
+    let seen = seen.filter(|gateway| found.namespaces.contains(&gateway.namespace));
+    let gateways = seen.map(|gateway| {
+        let pods: Vec<&DataplanePod> = found
+            .pods
             .iter()
             .filter(|pod| pod.gateway == gateway.id)
             .collect();
@@ -390,12 +402,14 @@ mod tests {
                 super::super::admin::tests::gateway(id, "udp"),
             );
         }
-        let seen = live(&view, &[], &[(pod("a", "a-0"), told)]);
+        let seen = live(&view, &Found::default(), &[(pod("a", "a-0"), told)]);
         let names: Vec<&str> = seen
             .listeners
             .iter()
             .map(|listener| listener.id.as_str())
             .collect();
         assert_eq!(names, ["stunner/a/udp"]);
+        // Nobody looked into their namespaces: whether they run is not known.
+        assert!(seen.gateways.is_empty());
     }
 }

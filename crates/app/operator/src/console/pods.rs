@@ -33,65 +33,71 @@ pub(super) struct DataplanePod {
     pub(super) host_network: bool,
 }
 
-/// The pods of all Gateways in the view, by name, and what stood in the way of finding more.
-pub(super) async fn find(client: &Client, view: &View) -> (Vec<DataplanePod>, Vec<Note>) {
-    if view.gateways.is_empty() {
-        return (Vec::new(), Vec::new());
-    }
-    let everywhere: Api<Pod> = Api::all(client.clone());
-    let mut notes = Vec::new();
-    let mut pods = match list(&everywhere).await {
-        Ok(pods) => pods,
-        Err(Refusal::Forbidden(_)) => by_namespace(client, view, &mut notes).await,
-        Err(other) => {
-            notes.push(note(format!(
-                "The pods of the Gateways cannot be listed: {other}"
-            )));
-            Vec::new()
-        }
-    };
-    pods.retain(|pod| view.gateways.contains_key(&pod.gateway));
-    pods.sort_by(|a, b| a.name.cmp(&b.name));
-    (pods, notes)
+/// What was found with a visitor's rights.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// By name.
+    pub(super) pods: Vec<DataplanePod>,
+    /// Namespaces that were looked into. Of Gateways elsewhere nothing is known.
+    pub(super) namespaces: BTreeSet<String>,
+    /// What stood in the way of finding more.
+    pub(super) notes: Vec<Note>,
 }
 
-async fn by_namespace(client: &Client, view: &View, notes: &mut Vec<Note>) -> Vec<DataplanePod> {
-    let namespaces: BTreeSet<&str> = view
-        .gateways
-        .values()
-        .map(|gateway| gateway.namespace.as_str())
-        .collect();
+/// The pods of all Gateways in the view.
+pub(super) async fn find(client: &Client, view: &View) -> Found {
+    let mut found = Found::default();
+    if view.gateways.is_empty() {
+        return found;
+    }
+    let gateways = view.gateways.values();
+    let namespaces: BTreeSet<String> = gateways.map(|gateway| gateway.namespace.clone()).collect();
+    let everywhere: Api<Pod> = Api::all(client.clone());
+    match list(&everywhere).await {
+        Ok(pods) => {
+            found.pods = pods;
+            found.namespaces = namespaces;
+        }
+        Err(Refusal::Forbidden(_)) => by_namespace(client, namespaces, &mut found).await,
+        Err(other) => found.notes.push(note(format!(
+            "The pods of the Gateways cannot be listed: {other}"
+        ))),
+    }
+    found
+        .pods
+        .retain(|pod| view.gateways.contains_key(&pod.gateway));
+    found.pods.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+async fn by_namespace(client: &Client, namespaces: BTreeSet<String>, found: &mut Found) {
     if namespaces.len() > NAMESPACES {
-        notes.push(note(format!(
+        found.notes.push(note(format!(
             "Pods are looked for in the first {NAMESPACES} of {} namespaces.",
             namespaces.len()
         )));
     }
-    // Owned, as a stream of borrowed ones is not `Send` enough.
-    let namespaces: Vec<String> = namespaces
-        .into_iter()
-        .take(NAMESPACES)
-        .map(str::to_owned)
-        .collect();
-    let answers = stream::iter(namespaces).map(|namespace| {
+    let asked = stream::iter(namespaces.into_iter().take(NAMESPACES));
+    let answers = asked.map(|namespace| {
         let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
         async move { (namespace, list(&pods).await) }
     });
     let answers: BTreeMap<String, _> = answers.buffer_unordered(NAMESPACES_AT_ONCE).collect().await;
-    let mut found = Vec::new();
     for (namespace, answer) in answers {
         match answer {
-            Ok(pods) => found.extend(pods),
-            Err(Refusal::Forbidden(said)) => notes.push(Note {
+            Ok(pods) => {
+                found.pods.extend(pods);
+                found.namespaces.insert(namespace);
+            }
+            Err(Refusal::Forbidden(said)) => found.notes.push(Note {
                 message: format!("Your token may not list pods in namespace {namespace}: {said}"),
                 hint: Some(RIGHTS.to_owned()),
             }),
-            Err(other) => notes.push(note(format!(
+            Err(other) => found.notes.push(note(format!(
                 "The pods of namespace {namespace} cannot be listed: {other}"
             ))),
         }
     }
-    found
 }
 
 /// What a visitor needs, in each namespace with Gateways.
@@ -100,7 +106,11 @@ pub(super) const RIGHTS: &str =
 
 async fn list(pods: &Api<Pod>) -> Result<Vec<DataplanePod>, Refusal> {
     let selector = format!("{}={}", label::APP, label::APP_VALUE);
-    let params = ListParams::default().labels(&selector).limit(LISTED);
+    // From the API server's cache: this is asked every second while somebody looks.
+    let params = ListParams::default()
+        .labels(&selector)
+        .limit(LISTED)
+        .match_any();
     let listed = pods.list(&params).await;
     let listed = listed.map_err(|error| Refusal::of(&error))?;
     Ok(listed.items.iter().filter_map(dataplane_pod).collect())

@@ -124,7 +124,15 @@ impl Operator {
     /// The visitor, where something is to be done in a pod.
     async fn guest(&self, visitor: &Visitor) -> Result<Arc<Guest>, Refusal> {
         match self.admit(visitor).await {
-            Admission::Guest { guest, .. } => Ok(guest),
+            Admission::Guest {
+                guest,
+                sees_all: true,
+            } => Ok(guest),
+            Admission::Guest { .. } => {
+                let note = sees_nothing();
+                let hint = note.hint.unwrap_or_default();
+                Err(Refusal::new(StatusCode::FORBIDDEN, note.message, hint))
+            }
             Admission::Nobody => Err(Refusal::new(
                 StatusCode::UNAUTHORIZED,
                 "this takes your own token",

@@ -22,8 +22,10 @@ use tokio::task::JoinHandle;
 
 use crate::cluster::Refusal;
 
-/// For a port-forward to open, and for an answer to arrive.
+/// For a port-forward to open, and for an answer to a question to arrive: somebody waits for the whole page.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The same for what is to be done, which is done for one who asked for just that.
+const PATIENCE_TO_ACT: Duration = Duration::from_secs(10);
 /// For the reason why a tunnel broke to arrive.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// A dataplane's answer is bounded by what is asked for; this bounds a broken one.
@@ -91,9 +93,13 @@ impl Tunnels {
         path: &str,
         body: Option<&Value>,
     ) -> Result<T, TunnelError> {
-        let asked = tokio::time::timeout(PATIENCE, self.ask_patiently(pod, method, path, body));
+        let patience = match method == Method::GET {
+            true => PATIENCE,
+            false => PATIENCE_TO_ACT,
+        };
+        let asked = tokio::time::timeout(patience, self.ask_patiently(pod, method, path, body));
         asked.await.unwrap_or_else(|_| {
-            let why = format!("no answer within {} s", PATIENCE.as_secs());
+            let why = format!("no answer within {} s", patience.as_secs());
             Err(TunnelError::Unreachable(why))
         })
     }
@@ -105,7 +111,8 @@ impl Tunnels {
         path: &str,
         body: Option<&Value>,
     ) -> Result<T, TunnelError> {
-        let kept = self.take(pod);
+        // A tunnel that was kept may have died unnoticed. Only what changes nothing can be asked twice.
+        let kept = (method == Method::GET).then(|| self.take(pod)).flatten();
         let is_kept = kept.is_some();
         let mut tunnel = match kept {
             Some(tunnel) => tunnel,
@@ -113,8 +120,7 @@ impl Tunnels {
         };
         let request = || request(&method, path, body);
         let mut answer = exchange(&mut tunnel, request()?).await;
-        // A tunnel that was kept may have died meanwhile. Only what changes nothing is asked twice.
-        if answer.is_err() && is_kept && method == Method::GET {
+        if answer.is_err() && is_kept {
             tunnel = open(&self.client, pod).await?;
             answer = exchange(&mut tunnel, request()?).await;
         }
