@@ -251,3 +251,57 @@ fn a_folder_that_is_gone_for_a_while_takes_nothing_away() {
         .permit(peer("127.0.3.1:1"))
         .is_ok()));
 }
+
+#[test]
+fn a_class_that_is_deleted_leaves_its_gateways_up() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    let stunner = Stunner::run(&[folder.path()], &[]);
+    let mut client = client(port);
+    client.join(0x4000, echo.address());
+    folder.remove("class.yaml");
+    stunner.wait_event("changed");
+    assert!(client.echoes(0x4000, b"still here"));
+    standalone_tests::stunner::client(port).join(0x4001, echo.address());
+}
+
+#[test]
+fn a_service_is_reached_by_its_external_addresses_or_endpoints() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    let backend = |address: &str| {
+        let route = standalone_tests::manifests::route_to("media", "gw", "web");
+        let route = route.replace(
+            "group: stunner.l7mp.io\n      kind: StaticService\n      ",
+            "",
+        );
+        format!(
+            "{route}---\napiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: default}}\nspec: {{externalIPs: [{address}]}}\n"
+        )
+    };
+    folder.write("route.yaml", &backend("127.0.0.1"));
+    let stunner = Stunner::run(&[folder.path()], &[]);
+    let mut client = client(port);
+    client.join(0x4000, echo.address());
+    folder.write(
+        "endpoints.yaml",
+        "apiVersion: v1\nkind: Endpoints\nmetadata: {name: web, namespace: default}\nsubsets:\n- addresses: [{ip: 127.0.8.8}]\n",
+    );
+    stunner.wait_event("changed");
+    assert!(client.permit(peer("127.0.8.8:1")).is_ok());
+    assert!(client.permit(peer("127.0.0.1:1")).is_err());
+}
+
+#[test]
+fn a_gateway_whose_class_nobody_has_is_told() {
+    let folder = Folder::quickstart(free_port());
+    let lost = gateway("lost", &[("udp", "TURN-UDP", free_port())]);
+    let lost = lost.replace("gatewayClassName: stunner", "gatewayClassName: nobody");
+    let stunner = Stunner::run(&[folder.path()], &[]);
+    folder.write("lost.yaml", &lost);
+    let changed = stunner.wait_event("changed");
+    let message = changed["conditions"][0]["message"]
+        .as_str()
+        .expect("a message");
+    assert!(message.contains("`nobody`"), "{message}");
+}

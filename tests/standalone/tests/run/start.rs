@@ -266,3 +266,47 @@ fn the_console_page_is_served() {
     );
     assert_eq!(strange.expect("an answer").status, 421);
 }
+
+#[test]
+fn an_ice_test_reaches_the_echo_peer_and_nothing_else() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    let stunner = Stunner::run(&[folder.path()], &[]);
+    let address = stunner.console_address();
+    let post = |origin: &str| {
+        let headers = [
+            ("Host", address),
+            ("Origin", origin),
+            ("Content-Type", "application/json"),
+        ];
+        let body = r#"{"gateway":"default/gw","listener":"udp"}"#;
+        let patience = std::time::Duration::from_secs(5);
+        http::send(
+            "POST",
+            address,
+            "/api/v1/ice-tests",
+            &headers,
+            Some(body),
+            patience,
+        )
+        .expect("an answer")
+    };
+    assert_eq!(post("http://evil.example").status, 403);
+    let started = post(&format!("http://{address}"));
+    assert_eq!(started.status, 201, "{}", started.body);
+    let test = started.json();
+    let server = &test["iceServers"][0];
+    let text = |name: &str| server[name].as_str().expect(name).to_owned();
+    let credentials = Credentials::new(&text("username"), &text("credential"));
+    let place = ([127, 0, 0, 1], port).into();
+    let mut guest = TurnClient::connect(Transport::Udp, place, "").with_credentials(credentials);
+    guest.allocate().expect("an allocation");
+    let peer = test["peer"]
+        .as_str()
+        .expect("a peer")
+        .parse()
+        .expect("an address");
+    assert!(guest.bind(0x4000, peer).is_ok());
+    let refused = guest.bind(0x4001, echo.address());
+    assert_eq!(refused.map_err(|refusal| refusal.code()), Err(Some(403)));
+}

@@ -20,7 +20,7 @@ use stunner_translate::{
 pub use self::conditions::{Flip, is_good};
 pub use self::report::Report;
 use crate::local::{Fleet, HostAddresses, Localised, Round, localise, overlay, service};
-use crate::provider::{News, World};
+use crate::provider::{Change, News, World};
 
 /// A Service needs one translation to be planned and one to be seen; a third finds nothing new.
 const PASSES: usize = 4;
@@ -82,6 +82,16 @@ impl Engine {
         unattended.chain(conditions::unmet(&self.plan)).collect()
     }
 
+    /// A Gateway that was added or changed, and that nobody serves.
+    fn unattended(&self, change: &Change) -> Option<Flip> {
+        let Some(Object::Gateway(gateway)) = &change.object else {
+            return None;
+        };
+        let name = &change.key.name;
+        let is_served = self.plan.gateways.contains_key(name);
+        (!is_served).then(|| conditions::unattended(name, &gateway.spec.gateway_class_name))
+    }
+
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -125,6 +135,9 @@ impl Engine {
             changes.len(),
             began.elapsed()
         );
+        for change in &changes {
+            report.flips.extend(self.unattended(change));
+        }
         report.set_changes(changes);
         let problems = self.world.problems();
         report.set_problems(&self.problems, &problems, &self.world);
@@ -200,8 +213,10 @@ impl Engine {
             });
             let key = ObjectKey::new(ObjectKind::Service, &name.namespace, &name.name);
             let is_taken = self.world.contains(&key);
-            if gateway.is_some() {
-                let failure = (is_taken && planned.is_some()).then(|| taken(name));
+            if let Some(gateway) = gateway {
+                // One that was exported together with its Gateway says what the cluster gave it.
+                let is_foreign = is_taken && !self.world.is_owned_by(&key, &gateway.uid);
+                let failure = (is_foreign && planned.is_some()).then(|| taken(name));
                 dirty.extend(
                     self.snapshot
                         .set_write_failure(name, WorkloadKind::Service, failure),

@@ -147,7 +147,7 @@ async fn serve(options: &RunOptions) -> Result<(), RunError> {
     )
     .await;
     let drained = match signal {
-        Signal::Interrupt => false,
+        Signal::Interrupt => engine.fleet().sessions().await == 0,
         Signal::Terminate => drain(&engine, &mut signals, &output, options).await,
     };
     servers.stop().await;

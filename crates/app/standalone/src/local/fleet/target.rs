@@ -38,11 +38,9 @@ pub(super) fn target(
         }
     }
     for (listener, winner) in losers {
-        let is_free = |socket: Socket| {
-            holders.get(&socket) == Some(name) && given.get(&socket).is_none_or(|to| *to == name)
-        };
-        let stays =
-            fallback(listener, &target.config, before).filter(|stays| is_free(socket(stays)));
+        // What it has it keeps, also when another has been given it meanwhile: sessions come first.
+        let stays = fallback(listener, &target.config, before)
+            .filter(|stays| holders.get(&socket(stays)) == Some(name));
         let trouble = Trouble::TakenBy {
             gateway: winner.clone(),
             protocol: listener.protocol,

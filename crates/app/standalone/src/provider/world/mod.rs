@@ -227,6 +227,14 @@ impl World {
         self.served.contains_key(key)
     }
 
+    /// Whether an object of the files names this UID among its owners.
+    pub fn is_owned_by(&self, key: &ObjectKey, uid: &str) -> bool {
+        let metadata = self.served.get(key).map(|served| served.object.metadata());
+        let owners = metadata.and_then(|metadata| metadata.owner_references.as_ref());
+        let mut owners = owners.into_iter().flatten();
+        owners.any(|owner| owner.uid == uid)
+    }
+
     pub fn gateway(&self, name: &NamespacedName) -> Option<&Gateway> {
         let key = ObjectKey::new(ObjectKind::Gateway, &name.namespace, &name.name);
         match &self.served.get(&key)?.object {
