@@ -49,6 +49,10 @@ fn without_flags_everything_has_its_default() {
         options.health_address.map(|a| a.to_string()).as_deref(),
         Some(":8081")
     );
+    assert_eq!(
+        options.console_address.map(|a| a.to_string()).as_deref(),
+        Some("127.0.0.1:8090")
+    );
     assert!(options.endpoint_discovery && options.endpoint_slices && options.relay_to_cluster_ip);
     assert!(!options.leader_elect && !options.enable_finalizer && !options.finalizer_delete);
     assert_eq!(options.reference_grants, ReferenceGrants::Allow);
@@ -80,13 +84,15 @@ fn addresses_are_switched_off_by_off_and_by_0() {
     for off in ["off", "OFF", "0"] {
         let line = format!(
             "--config-discovery-address={off} --config-discovery-tls-address={off} \
-             --metrics-bind-address={off} --health-probe-bind-address={off} --pprof-bind-address={off}"
+             --metrics-bind-address={off} --health-probe-bind-address={off} --pprof-bind-address={off} \
+             --console-address={off}"
         );
         let options = options(&line);
         assert_eq!(options.cds_address, None);
         assert_eq!(options.cds_tls_address, None);
         assert_eq!(options.metrics_address, None);
         assert_eq!(options.health_address, None);
+        assert_eq!(options.console_address, None);
         assert!(options.warnings.is_empty());
     }
 }

@@ -142,3 +142,64 @@ fn view(sight: &Sight) -> View {
             .collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use stunner_translate::{Settings, Snapshot};
+
+    use super::*;
+
+    /// An engine that counts how often it is asked.
+    fn world(generation: u64) -> (World, watch::Sender<u64>, Arc<AtomicU64>) {
+        let (engine, mut onlookers) = mpsc::channel::<oneshot::Sender<Sight>>(1);
+        let (announce, heard) = watch::channel(generation);
+        let asked = Arc::new(AtomicU64::new(0));
+        let (counter, current) = (Arc::clone(&asked), heard.clone());
+        tokio::spawn(async move {
+            while let Some(onlooker) = onlookers.recv().await {
+                counter.fetch_add(1, Ordering::Relaxed);
+                let _ = onlooker.send(Sight {
+                    generation: *current.borrow(),
+                    snapshot: Snapshot::default(),
+                    settings: Settings::default(),
+                });
+            }
+        });
+        (World::new(engine, heard), announce, asked)
+    }
+
+    #[tokio::test]
+    async fn the_engine_is_asked_once_for_every_translation() {
+        let (world, announce, asked) = world(1);
+        let (one, other) = tokio::join!(world.view(), world.view());
+        assert!(Arc::ptr_eq(&one, &other));
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        announce.send_replace(2);
+        // A world that changes all the time is looked at now and then only.
+        let mut view = world.view().await;
+        while view.generation == 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            view = world.view().await;
+        }
+        assert_eq!(view.generation, 2);
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn before_the_first_translation_nobody_is_asked() {
+        let (world, _announce, asked) = world(0);
+        assert!(world.view().await.is_empty());
+        assert_eq!(asked.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn without_an_engine_the_last_view_stays() {
+        let (engine, onlookers) = mpsc::channel(1);
+        let (_announce, heard) = watch::channel(1);
+        drop(onlookers);
+        let world = World::new(engine, heard);
+        assert!(world.view().await.is_empty());
+    }
+}
