@@ -110,8 +110,13 @@ impl Browser {
     /// Presses keys one by one and releases them in the opposite order, as with Shift.
     #[track_caller]
     pub fn press_all(&self, keys: &[&str]) {
-        let down = keys.iter().map(|key| json!({ "type": "keyDown", "value": key }));
-        let up = keys.iter().rev().map(|key| json!({ "type": "keyUp", "value": key }));
+        let down = keys
+            .iter()
+            .map(|key| json!({ "type": "keyDown", "value": key }));
+        let up = keys
+            .iter()
+            .rev()
+            .map(|key| json!({ "type": "keyUp", "value": key }));
         let actions: Vec<Value> = down.chain(up).collect();
         let body = json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] });
         self.call("POST", &self.path("/actions"), Some(&body));
@@ -133,7 +138,10 @@ impl Browser {
     #[track_caller]
     pub fn prefer(&self, scheme: Scheme) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme.name() }]);
-        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features }));
+        self.devtools(
+            "Emulation.setEmulatedMedia",
+            json!({ "features": features }),
+        );
     }
 
     /// A PNG of what the window shows.
@@ -150,7 +158,11 @@ impl Browser {
     /// content security policy. `LEVEL source message`.
     #[track_caller]
     pub fn log(&self) -> Vec<String> {
-        let entries = self.call("POST", &self.path("/se/log"), Some(&json!({ "type": "browser" })));
+        let entries = self.call(
+            "POST",
+            &self.path("/se/log"),
+            Some(&json!({ "type": "browser" })),
+        );
         let entries = entries.as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let line = |entry: &Value| {
