@@ -69,3 +69,90 @@ pub(super) fn fallback(
     let is_free = (config.listeners.iter()).all(|other| socket(other) != socket(&stays));
     (is_free && stays != *listener).then_some(stays)
 }
+
+#[cfg(test)]
+mod tests {
+    use stunner_config::{PeerTransport, parse};
+
+    use super::*;
+
+    fn config(listeners: &[(&str, u16)]) -> Config {
+        let listeners: Vec<String> = listeners
+            .iter()
+            .map(|(name, port)| {
+                format!(
+                    r#"{{"name":"ns/gw/{name}","protocol":"turn-udp","address":"127.0.0.1","port":{port},"routes":[]}}"#
+                )
+            })
+            .collect();
+        let text = format!(
+            r#"{{"version":"v1","admin":{{"name":"ns/gw"}},"auth":{{"type":"static","credentials":{{"username":"u","password":"p"}}}},"listeners":[{}],"clusters":[]}}"#,
+            listeners.join(",")
+        );
+        parse(&text, &|_| None).expect("a config").config
+    }
+
+    fn ports(target: &Target) -> Vec<u16> {
+        let listeners = target.config.listeners.iter();
+        listeners.map(|listener| listener.port).collect()
+    }
+
+    fn udp(port: u16) -> Socket {
+        (PeerTransport::Udp, port)
+    }
+
+    /// The target of `ns/gw`, which wants and has these, while `ns/a` is given a port.
+    fn of(wanted: &[(&str, u16)], had: &[(&str, u16)], others: u16) -> Target {
+        let (name, other) = (
+            NamespacedName::new("ns", "gw"),
+            NamespacedName::new("ns", "a"),
+        );
+        let localised = Localised {
+            config: config(wanted),
+            troubles: BTreeMap::new(),
+        };
+        let mut given: BTreeMap<Socket, &NamespacedName> = BTreeMap::new();
+        for (_, port) in wanted {
+            given.insert(udp(*port), &name);
+        }
+        given.insert(udp(others), &other);
+        let holders = had.iter().map(|(_, port)| (udp(*port), name.clone()));
+        let before = config(had);
+        target(&name, &localised, &given, &holders.collect(), Some(&before))
+    }
+
+    #[test]
+    fn a_listener_whose_port_is_another_s_is_left_out() {
+        let target = of(&[("one", 1), ("two", 2)], &[], 2);
+        assert_eq!(ports(&target), [1]);
+        assert!(matches!(
+            &target.troubles["two"],
+            Trouble::TakenBy {
+                port: 2,
+                stays_at: None,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn a_listener_that_wants_to_move_there_stays_where_it_was() {
+        let target = of(&[("one", 2)], &[("one", 1)], 2);
+        assert_eq!(ports(&target), [1]);
+        assert!(matches!(
+            &target.troubles["one"],
+            Trouble::TakenBy {
+                port: 2,
+                stays_at: Some(1),
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn but_not_in_the_place_of_another_listener() {
+        let target = of(&[("one", 2), ("two", 1)], &[("one", 1)], 2);
+        assert_eq!(ports(&target), [1], "the second has the port now");
+        assert_eq!(target.config.listeners[0].name, "ns/gw/two");
+    }
+}
