@@ -75,7 +75,7 @@ pub fn parse(
         ));
     };
     let name = command.to_string_lossy().into_owned();
-    let args = once(command).chain(args);
+    let mut args = once(command).chain(args);
     match name.as_str() {
         "run" => read(&help::RUN, args, env, |given| {
             RunOptions::from_given(given).map(|options| Command::Run(Box::new(options)))
@@ -91,7 +91,10 @@ pub fn parse(
         }),
         "operator" => Ok(Command::Operator(args.collect())),
         "dataplane" => Ok(Command::Dataplane(args.collect())),
-        "version" | "--version" => Ok(Command::Version),
+        "version" | "--version" => match args.nth(1) {
+            None => Ok(Command::Version),
+            Some(extra) => Err(unexpected(&extra, "`version` takes none")),
+        },
         "help" | "--help" | "-h" => help_of(args.skip(1)),
         _ => Err(unknown(&name)),
     }
@@ -102,6 +105,9 @@ fn help_of(mut args: impl Iterator<Item = OsString>) -> Result<Command, UsageErr
     let Some(command) = args.next() else {
         return Ok(Command::Help(help::OVERVIEW.to_owned()));
     };
+    if let Some(extra) = args.next() {
+        return Err(unexpected(&extra, "`help` takes one command"));
+    }
     let program = command.clone();
     let with_help = || vec![program, "--help".into()];
     match command.to_string_lossy().as_ref() {
@@ -114,6 +120,11 @@ fn help_of(mut args: impl Iterator<Item = OsString>) -> Result<Command, UsageErr
         "version" | "help" => Ok(Command::Help(help::OVERVIEW.to_owned())),
         name => Err(unknown(name)),
     }
+}
+
+fn unexpected(argument: &OsStr, hint: &str) -> UsageError {
+    let argument = argument.to_string_lossy();
+    UsageError::new(format!("unexpected argument `{argument}`"), hint)
 }
 
 fn unknown(name: &str) -> UsageError {

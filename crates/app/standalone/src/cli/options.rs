@@ -206,10 +206,10 @@ impl CheckOptions {
 impl InitOptions {
     pub(super) fn from_given(given: &Given<'_>) -> Result<InitOptions, UsageError> {
         match given.positionals() {
-            [folder] => Ok(InitOptions {
+            [folder] if !folder.is_empty() => Ok(InitOptions {
                 folder: PathBuf::from(folder),
             }),
-            [] => Err(UsageError::new(
+            [] | [_] => Err(UsageError::new(
                 "`init` needs a folder",
                 "for example `stunner init my-gateway`",
             )),

@@ -1,5 +1,6 @@
 //! What can be said to `stunner`.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use stunner_flags::{Flag, Takes, UsageError};
@@ -267,7 +268,26 @@ fn wrong_usage_is_answered_with_what_to_do() {
             "init a b",
             "error: unexpected argument `b`\nhint: `init` takes one folder\n",
         ),
+        (
+            "version 2",
+            "error: unexpected argument `2`\nhint: `version` takes none\n",
+        ),
+        (
+            "help run check",
+            "error: unexpected argument `check`\nhint: `help` takes one command\n",
+        ),
     ] {
         assert_eq!(error(line), expected, "{line}");
     }
+}
+
+/// What `stunner init "$UNSET"` says. It must not mean the current folder, whatever that holds.
+#[test]
+fn a_folder_without_a_name_is_none() {
+    let args = ["stunner", "init", ""].map(OsString::from);
+    let usage = parse(args.into_iter(), &|_: &str| None).expect_err("no folder");
+    assert_eq!(
+        usage.report(),
+        "error: `init` needs a folder\nhint: for example `stunner init my-gateway`\n"
+    );
 }
