@@ -15,7 +15,7 @@ pub fn manifest(data: &[u8]) {
     for problem in &reading.problems {
         assert!(problem.line >= 1 && problem.column >= 1, "{problem}");
         assert!(!problem.message.is_empty(), "{problem}");
-        assert!(!problem.message.contains('\n'), "{problem}");
+        assert!(!problem.message.contains(char::is_control), "{problem:?}");
         let hint = problem.hint.as_deref();
         assert!(hint.is_some_and(|hint| !hint.is_empty()), "{problem}");
     }

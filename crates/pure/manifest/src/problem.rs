@@ -109,8 +109,8 @@ impl Problem {
             column: place.column,
             severity: Severity::Error,
             fault,
-            field: field.into(),
-            message: message.into(),
+            field: printable(field.into()),
+            message: printable(message.into()),
             hint: None,
         }
     }
@@ -132,7 +132,7 @@ impl Problem {
     /// The same with a hint that says what to change.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Problem {
-            hint: Some(hint.into()),
+            hint: Some(printable(hint.into())),
             ..self
         }
     }
@@ -140,6 +140,14 @@ impl Problem {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+}
+
+/// Texts may quote what a file holds: that must neither break the lines of a report nor speak to a terminal.
+fn printable(text: String) -> String {
+    if text.contains(char::is_control) {
+        return text.replace(char::is_control, " ");
+    }
+    text
 }
 
 /// `FILE:LINE:COL: error: MESSAGE`, with the hint on a line of its own.

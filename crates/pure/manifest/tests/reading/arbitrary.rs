@@ -41,7 +41,13 @@ fn judge(reading: &Reading) {
     for problem in &reading.problems {
         assert!(problem.line >= 1 && problem.column >= 1, "{problem}");
         assert!(problem.hint.is_some(), "{problem}");
-        assert!(!problem.message.contains('\n'), "{problem}");
+        let texts = [
+            &problem.field,
+            &problem.message,
+            problem.hint.as_ref().unwrap(),
+        ];
+        let is_printable = |text: &&String| !text.contains(char::is_control);
+        assert!(texts.iter().all(is_printable), "{problem:?}");
     }
     for manifest in &reading.manifests {
         let _ = manifest.place_of("spec.listeners[0].name");
@@ -59,6 +65,19 @@ fn no_secret_is_repeated() {
         "{:#?}",
         reading.problems
     );
+}
+
+#[test]
+fn quoted_text_neither_breaks_lines_nor_speaks_to_a_terminal() {
+    for text in [
+        "apiVersion: stunner.l7mp.io/v1\nkind: GatewayConfig\nmetadata: {name: \"a\\n\\e[31mb\"}\n",
+        "apiVersion: stunner.l7mp.io/v1\nkind: \"Gate\\nway\"\nmetadata: {name: a}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {\"x\\ny\": [1]}, \"q\\nr\": 1}\n",
+    ] {
+        let reading = read("f", text.as_bytes());
+        assert!(!reading.problems.is_empty(), "{text}");
+        judge(&reading);
+    }
 }
 
 /// Replaces the text at `at` by `with`, on boundaries of characters.
