@@ -8,12 +8,19 @@ const SHOWN = 200;
 const order = { by: "age", down: true };
 let filter = "";
 
+// A channel to a port comes with a permission for the whole address: that is one peer, not two.
+const hasPort = (peer) => /^\[.*\]:\d+$|^[^:]+:\d+$/.test(peer);
+function peersOf({ peers }) {
+  const bound = new Set(peers.filter(hasPort).map((peer) => peer.replace(/:\d+$/, "").replace(/^\[|\]$/g, "")));
+  return peers.filter((peer) => hasPort(peer) || !bound.has(peer));
+}
+
 const COLUMNS = {
   user: { title: "User", value: (session) => session.user },
   client: { title: "Client", value: (session) => session.client },
   listener: { title: "Listener", value: (session) => session.listener },
   relayed: { title: "Relayed address", value: (session) => session.relayed.join(", ") },
-  peers: { title: "Peers", value: (session) => session.peers.length, number: true },
+  peers: { title: "Peers", value: (session) => peersOf(session).length, number: true },
   age: { title: "Age", value: (session) => session.ageSeconds, number: true },
   idle: { title: "Idle", value: (session) => session.idleSeconds, number: true },
   up: { title: "To peers", value: (session) => session.toPeers.bytes, number: true },
@@ -64,7 +71,7 @@ function update(element, session) {
     const name = cell.dataset.column;
     const value = (TEXT[name] ?? COLUMNS[name].value)(session);
     say(cell, String(value));
-    if (name === "peers") cell.title = session.peers.slice(0, 30).join("\n");
+    if (name === "peers") cell.title = peersOf(session).slice(0, 30).join("\n");
     if (name === "age") cell.title = `expires in ${duration(session.expiresInSeconds)} unless refreshed`;
   }
 }
