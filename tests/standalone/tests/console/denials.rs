@@ -125,12 +125,26 @@ fn markup_in_names_and_messages_stays_text() {
             _ => {}
         }
     }
-    // Every message is looked at, also those of nodes.
-    browser.value(
-        "[...document.querySelectorAll('.node')].forEach(node => {
+    // The same for every other text of the API, wherever the page may show it.
+    browser.click("#tab-overview");
+    browser
+        .run_async(include_str!("taint.js"), &[MARKUP.into()])
+        .expect("tainted answers");
+    browser.wait(
+        "[...document.querySelectorAll('.node')].some(node => node.innerText.includes('<img'))",
+    );
+    let messages = browser.value(
+        "[...document.querySelectorAll('.node')].map(node => {
             node.dispatchEvent(new MouseEvent('mouseenter'));
+            const said = document.querySelector('#tooltip').innerText;
             node.click();
-        })",
+            return said + document.querySelector('#details').innerText;
+        }).join()",
+    );
+    let messages = messages.as_str().unwrap_or_default();
+    assert!(
+        messages.contains(&format!("The listener is valid.{MARKUP}")),
+        "{messages}"
     );
     keep(browser, "hostile");
     assert_eq!(

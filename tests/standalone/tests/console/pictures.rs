@@ -82,7 +82,7 @@ fn watch(browser: &Browser) {
     browser.wait("document.querySelector('#stat-traffic strong').innerText.includes('kbit')");
     if updating() {
         // Long enough for the plots to have a shape.
-        std::thread::sleep(Duration::from_secs(45));
+        std::thread::sleep(Duration::from_secs(110));
     }
     for scheme in [Scheme::Light, Scheme::Dark] {
         browser.prefer(scheme);
@@ -92,6 +92,11 @@ fn watch(browser: &Browser) {
             let height = browser.value("document.body.scrollHeight");
             let height = u32::try_from(height.as_u64().unwrap_or(800)).unwrap_or(800);
             browser.resize(1400, height.clamp(500, 1000));
+            if tab == "allocations" {
+                // A bound channel and its permission are one peer.
+                let peers = "[...document.querySelectorAll('#allocations tbody tr')].map(row => row.cells[4].innerText)";
+                browser.wait(&format!("{peers}.join() === '1,1,1'"));
+            }
             keep(browser, &format!("busy-{tab}-{}", scheme.name()));
         }
         if updating() {
