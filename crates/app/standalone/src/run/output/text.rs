@@ -30,7 +30,7 @@ pub(super) fn ready(summary: &Summary) -> String {
         text.push_str(&format!("\nICE servers for your page:\n{servers}\n"));
     }
     let urls = &summary.urls;
-    text.push('\n');
+    let mut gap = "\n";
     for (name, url) in [
         ("Console", &urls.console),
         ("Health", &urls.health),
@@ -38,7 +38,8 @@ pub(super) fn ready(summary: &Summary) -> String {
         ("Admin API", &urls.admin),
     ] {
         if let Some(url) = url {
-            text.push_str(&format!("{name:<12}{url}\n"));
+            text.push_str(&format!("{gap}{name:<12}{url}\n"));
+            gap = "";
         }
     }
     if let Some(trial) = &summary.trial {
