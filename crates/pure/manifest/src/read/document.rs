@@ -5,7 +5,7 @@ use stunner_translate::ObjectKey;
 
 use crate::problem::{Fault, Problem};
 use crate::reading::{Manifest, Reading};
-use crate::schema::Kind;
+use crate::schema::{KINDS, Kind};
 
 use super::identity::{Identity, Mistake, identify, list_of};
 use super::object;
@@ -95,12 +95,24 @@ impl Reader {
             return;
         };
         let items = entries.into_iter().find(|entry| entry.key == "items");
-        let Some(Node {
-            value: Value::Sequence(items),
-            ..
-        }) = items.map(|entry| entry.value)
-        else {
+        let Some(Node { place, value }) = items.map(|entry| entry.value) else {
             return;
+        };
+        let items = match value {
+            Value::Sequence(items) => items,
+            Value::Null => return,
+            Value::Mapping(_) | Value::Scalar(_) => {
+                let what = match value {
+                    Value::Mapping(_) => "mapping",
+                    _ => "single value",
+                };
+                let message = format!("expected list, found {what}");
+                let hint = "write it as lines that begin with `- `";
+                self.report
+                    .error(place, Fault::WrongType, "items", message, hint);
+                self.unreadable.push(None);
+                return;
+            }
         };
         for mut item in items {
             if let Some((api_version, kind)) = &inherited
@@ -128,6 +140,32 @@ impl Reader {
             self.report
                 .error(root.place, Fault::Kind, "kind", message, hint);
             self.unreadable.push(None);
+            return;
+        }
+        let Value::Mapping(entries) = &root.value else {
+            return;
+        };
+        // What somebody else's object, or nobody's, would hide without a word.
+        if let Some(second) = second_kind(entries) {
+            self.report.error(
+                second.place,
+                Fault::DuplicateKey,
+                "kind",
+                GIVEN_TWICE,
+                RAN_TOGETHER,
+            );
+            self.unreadable.push(None);
+        } else if says_nothing && entries.iter().filter_map(misspelt).count() == 2 {
+            for entry in entries {
+                if let Some(meant) = misspelt(entry) {
+                    let message = format!("unknown field `{}`", entry.key);
+                    let hint = format!("did you mean `{meant}`?");
+                    let fault = Fault::UnknownField;
+                    self.report
+                        .error(entry.key_place, fault, &entry.key, message, hint);
+                }
+            }
+            self.unreadable.push(None);
         }
     }
 
@@ -145,6 +183,27 @@ impl Reader {
         self.unreadable
             .push(mistake.meant.and_then(|kind| key_of(root, kind)));
     }
+}
+
+/// Said about keys that are there more than once.
+pub(super) const GIVEN_TWICE: &str = "this key is given twice";
+/// The fix where `apiVersion` or `kind` is there more than once.
+pub(super) const RAN_TOGETHER: &str = "if another object begins here, put a line `---` before it";
+
+/// A kind of ours where the document has one already.
+fn second_kind(entries: &[Entry]) -> Option<&Node> {
+    let kinds = entries.iter().filter(|entry| entry.key == "kind");
+    let mut others = kinds.skip(1).map(|entry| &entry.value);
+    others.find(|kind| {
+        let name = kind.text();
+        KINDS.iter().any(|known| Some(known.name) == name)
+    })
+}
+
+/// Which of the first two keys of a manifest another spelling stands for.
+fn misspelt(entry: &Entry) -> Option<&'static str> {
+    let mut keys = ["apiVersion", "kind"].into_iter();
+    keys.find(|key| entry.key != *key && entry.key.eq_ignore_ascii_case(key))
 }
 
 fn is_object(node: &Node) -> bool {

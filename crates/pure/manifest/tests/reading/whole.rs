@@ -202,3 +202,46 @@ fn places_of_fields_are_those_of_the_file() {
     let place = manifest.place_of("spec.authType");
     assert_eq!((place.line, place.column), (5, 7));
 }
+
+#[test]
+fn documents_that_ran_together_are_told_apart() {
+    let found = problems(&CONFIG.repeat(2));
+    assert_eq!(found.len(), 4, "{found:?}");
+    for line in &found[..2] {
+        assert!(
+            line.ends_with(
+                "this key is given twice (if another object begins here, put a line `---` before it)"
+            ),
+            "{line}"
+        );
+    }
+    // The first one is of another program, and must not hide the one that is ours.
+    let text = format!("apiVersion: apps/v1\nkind: Deployment\n{CONFIG}");
+    assert_eq!(
+        problems(&text),
+        [
+            "4:7 error: kind: this key is given twice (if another object begins here, put a line `---` before it)"
+        ]
+    );
+    assert_eq!(reading(&text).unreadable, [None]);
+}
+
+#[test]
+fn the_first_two_keys_are_known_in_any_spelling() {
+    assert_eq!(
+        problems("ApiVersion: v1\nKind: Secret\nmetadata: {name: a}\n"),
+        [
+            "1:1 error: ApiVersion: unknown field `ApiVersion` (did you mean `apiVersion`?)",
+            "2:1 error: Kind: unknown field `Kind` (did you mean `kind`?)"
+        ]
+    );
+}
+
+#[test]
+fn a_list_needs_items_in_a_list() {
+    assert_eq!(
+        problems("apiVersion: v1\nkind: List\nitems: {a: b}\n"),
+        ["3:8 error: items: expected list, found mapping (write it as lines that begin with `- `)"]
+    );
+    assert_eq!(problems("apiVersion: v1\nkind: List\nitems:\n"), [""; 0]);
+}

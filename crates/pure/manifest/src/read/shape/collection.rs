@@ -9,6 +9,7 @@ use stunner_document::{Entry, Node, Place, Value, nearest};
 use crate::problem::Fault;
 use crate::schema::{Field, List, Map, Object, Rule, Schema};
 
+use super::super::document::{GIVEN_TWICE, RAN_TOGETHER};
 use super::super::scalar::Meaning;
 use super::Shaper;
 use super::message::{listed, needed};
@@ -191,8 +192,11 @@ impl Shaper<'_> {
     }
 
     fn given_twice(&mut self, place: Place) {
-        let hint = "keep one of the two; the first one counts here";
-        self.error(place, Fault::DuplicateKey, "this key is given twice", hint);
+        let hint = match self.path.as_str() {
+            "apiVersion" | "kind" => RAN_TOGETHER,
+            _ => "keep one of the two; the first one counts here",
+        };
+        self.error(place, Fault::DuplicateKey, GIVEN_TWICE, hint);
     }
 
     fn unknown<'o>(&mut self, key: &str, place: Place, state: &mut Fields<'o>) {
