@@ -56,6 +56,13 @@ pub(super) fn check(world: &World<'_>, findings: &mut Findings<'_>, manifest: &M
         _ => (None, None),
     };
     let is_gateway = matches!(manifest.object, Object::Gateway(_));
+    // The operator copies a Gateway's annotations to what it makes for it.
+    let is_copy = ours
+        .iter()
+        .any(|(name, _)| *name == annotation::RELATED_GATEWAY);
+    if is_copy && !is_gateway {
+        return;
+    }
     for (name, value) in ours {
         let mut at = At {
             findings,

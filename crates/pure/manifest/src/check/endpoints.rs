@@ -30,6 +30,22 @@ pub(super) fn service(
             address,
         );
     }
+    let of_cluster = match &spec.cluster_ip {
+        Some(address) => vec![("spec.clusterIP".to_owned(), address)],
+        None => spec
+            .cluster_ips
+            .iter()
+            .flatten()
+            .enumerate()
+            .map(|(number, address)| (format!("spec.clusterIPs[{number}]"), address))
+            .collect(),
+    };
+    for (field, address) in of_cluster {
+        // A headless Service has none.
+        if !address.is_empty() && address != "None" {
+            not_an_address(findings, manifest, &field, address);
+        }
+    }
     let is_external = spec.type_.as_deref() == Some("ExternalName");
     match spec
         .external_name

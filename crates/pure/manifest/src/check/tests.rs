@@ -189,3 +189,44 @@ fn problems_are_told_by_file_and_line() {
         .collect();
     assert_eq!(places, ["a.yaml:6", "b.yaml:7"]);
 }
+
+#[test]
+fn a_service_that_the_operator_made_carries_its_gateways_annotations() {
+    let service = SERVICE.replace(
+        "name: media,",
+        "name: media, annotations: {stunner.l7mp.io/service-type: NodePort},",
+    );
+    let base = [CLASS, CONFIG, GATEWAY, ROUTE];
+    let with = |service: &str| said(&[&base[..], &[service]].concat());
+    assert_eq!(with(&service).len(), 1, "{service}");
+    let exported = service.replace(
+        "annotations: {",
+        "annotations: {stunner.l7mp.io/related-gateway-name: stunner/gw, ",
+    );
+    assert_eq!(with(&exported), [""; 0]);
+}
+
+#[test]
+fn a_cluster_ip_is_an_address_or_none() {
+    let base = [CLASS, CONFIG, GATEWAY, ROUTE];
+    let of = |spec: &str| {
+        let spec = format!("externalIPs: [192.0.2.7], {spec}");
+        let service = SERVICE.replace("externalIPs: [192.0.2.7]", &spec);
+        said(&[&base[..], &[&service]].concat())
+    };
+    for fine in [
+        "clusterIP: None, clusterIPs: [None]",
+        "clusterIP: \"\"",
+        "clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1, \"fd00::1\"]",
+    ] {
+        assert_eq!(of(fine), [""; 0], "{fine}");
+    }
+    assert_eq!(
+        of("clusterIP: 10.96.0.x, clusterIPs: [10.96.0.x]"),
+        ["e.yaml:5 error: `10.96.0.x` is not an IP address"]
+    );
+    assert_eq!(
+        of("clusterIPs: [10.96.0.0/16]"),
+        ["e.yaml:5 error: `10.96.0.0/16` is not an IP address"]
+    );
+}
