@@ -153,9 +153,9 @@ fn printable(text: String) -> String {
 /// `FILE:LINE:COL: error: MESSAGE`, with the hint on a line of its own.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem {
-            file, line, column, ..
-        } = self;
+        let Problem { line, column, .. } = self;
+        // Programs get the name as it is.
+        let file = printable(self.file.clone());
         write!(f, "{file}:{line}:{column}: {}: ", self.severity.as_str())?;
         if !self.field.is_empty() {
             write!(f, "{}: ", self.field)?;

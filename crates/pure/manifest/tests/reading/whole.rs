@@ -245,3 +245,15 @@ fn a_list_needs_items_in_a_list() {
     );
     assert_eq!(problems("apiVersion: v1\nkind: List\nitems:\n"), [""; 0]);
 }
+
+#[test]
+fn a_file_name_with_a_line_break_breaks_no_line() {
+    let reading = read("a\nb\u{1b}[31m.yaml", b"a: [");
+    let problem = &reading.problems[0];
+    assert!(
+        problem
+            .to_string()
+            .starts_with("a b [31m.yaml:1:4: error: ")
+    );
+    assert_eq!(problem.file, "a\nb\u{1b}[31m.yaml");
+}
