@@ -28,6 +28,15 @@ pub(super) fn dress(object: Object, life: u32, generation: i64) -> Object {
     })
 }
 
+/// The object without the UID that [`dress`] made up for its first life. What is told to others must not name an owner
+/// that exists nowhere: a cluster would delete such an object as soon as it was applied.
+pub(super) fn without_made_up_uid(object: Object) -> Object {
+    let made_up = uid(&object.key(), 1);
+    with_metadata(object, |metadata| {
+        metadata.uid.take_if(|uid| *uid == made_up);
+    })
+}
+
 /// The same for the same files, whenever and wherever they are read (a UUID made from a name, RFC 9562 §5.5).
 fn uid(key: &ObjectKey, life: u32) -> String {
     let name = format!("{:?}/{}/{life}", key.kind, key.name);

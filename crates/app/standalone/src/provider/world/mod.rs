@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use stunner_api::NamespacedName;
 use stunner_api::gateway::Gateway;
 use stunner_document::Place;
-use stunner_manifest::{Fault, Problem, Reading};
+use stunner_manifest::{Fault, Manifest, Problem, Reading, Severity};
 use stunner_translate::{Object, ObjectKey, ObjectKind, Snapshot};
 
-use self::dress::{dress, same};
-use self::file::{Definition, FileObjects};
+use self::dress::{dress, same, without_made_up_uid};
+use self::file::FileObjects;
 use self::supplies::Supplies;
 
 /// A file among the files. Where two define the same object, the first in this order has it.
@@ -176,7 +176,7 @@ impl World {
         })
     }
 
-    fn definition(&self, key: &ObjectKey) -> Option<&Definition> {
+    fn definition(&self, key: &ObjectKey) -> Option<&Manifest> {
         let file = self.definers.get(key)?.first()?;
         self.files.get(file)?.objects.get(key)
     }
@@ -184,9 +184,11 @@ impl World {
     /// What is wrong with the files, by file and line.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
+        let mut between = self.problems_between();
         for (file, objects) in &self.files {
             let from = problems.len();
             problems.extend(objects.problems.iter().cloned());
+            problems.extend(between.remove(file.name.as_str()).unwrap_or_default());
             for (key, definition) in &objects.objects {
                 if let Some(problem) = self.duplicate(file, key, definition) {
                     problems.push(problem);
@@ -197,20 +199,42 @@ impl World {
         problems
     }
 
-    fn duplicate(
-        &self,
-        file: &FileId,
-        key: &ObjectKey,
-        definition: &Definition,
-    ) -> Option<Problem> {
+    /// Where objects in force do not fit each other, by file. That is a result, which stands in conditions; the place
+    /// that it comes from is worth a warning.
+    fn problems_between(&self) -> BTreeMap<String, Vec<Problem>> {
+        let files = self.files.iter();
+        let readings: Vec<Reading> = files.map(|(id, file)| file.reading(&id.name)).collect();
+        let own: BTreeSet<Identity<'_>> = readings
+            .iter()
+            .flat_map(|reading| &reading.problems)
+            .map(identity)
+            .collect();
+        let mut between: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
+        for mut problem in stunner_manifest::check(&readings) {
+            // Of objects that are held, the file no longer has the place.
+            let is_told = own.contains(&identity(&problem))
+                || problem.fault == Fault::DuplicateObject
+                || self.held_objects(&problem.file) > 0;
+            if !is_told {
+                problem.severity = Severity::Warning;
+                between
+                    .entry(problem.file.clone())
+                    .or_default()
+                    .push(problem);
+            }
+        }
+        between
+    }
+
+    fn duplicate(&self, file: &FileId, key: &ObjectKey, definition: &Manifest) -> Option<Problem> {
         let first = self.definers.get(key)?.first()?;
         if first == file {
             return None;
         }
-        let line = self.files.get(first)?.objects.get(key)?.place.line;
+        let line = self.files.get(first)?.objects.get(key)?.root.place.line;
         Some(file::duplicate(
             &file.name,
-            definition.place,
+            definition.root.place,
             key,
             &format!("{}:{line}", first.name),
         ))
@@ -243,7 +267,7 @@ impl World {
         }
     }
 
-    /// The world of some files, each read once, as translation takes it.
+    /// The world of some files, each read once, as translation takes it. Only what was exported from a cluster has a UID.
     pub fn snapshot(readings: impl IntoIterator<Item = Reading>) -> Snapshot {
         let mut world = World::default();
         for (argument, reading) in readings.into_iter().enumerate() {
@@ -253,11 +277,23 @@ impl World {
         let mut snapshot = Snapshot::default();
         for change in world.take_changes() {
             if let Some(object) = change.object {
-                let _ = snapshot.apply(object);
+                let _ = snapshot.apply(without_made_up_uid(object));
             }
         }
         snapshot
     }
+}
+
+type Identity<'a> = (&'a str, u32, u32, &'a str, &'a str);
+
+fn identity(problem: &Problem) -> Identity<'_> {
+    let Problem {
+        file,
+        field,
+        message,
+        ..
+    } = problem;
+    (file, problem.line, problem.column, field, message)
 }
 
 fn emptied(file: &str) -> Problem {
