@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 
 use crate::BindAddress;
 
@@ -67,7 +67,7 @@ impl HostNames {
 
     /// Lets a request pass, or says what is strange about it.
     pub fn examine(&self, request: &Request) -> Result<(), Stranger> {
-        let host = host_of(request).ok_or(Stranger::NoHost)?;
+        let host = host_of(request)?;
         if !self.admits(host) {
             return Err(Stranger::OtherHost);
         }
@@ -79,9 +79,8 @@ impl HostNames {
     }
 
     fn admits(&self, authority: &str) -> bool {
-        let name = match authority.strip_prefix('[') {
-            Some(v6) => v6.split(']').next().unwrap_or_default(),
-            None => authority.split(':').next().unwrap_or_default(),
+        let Some(name) = name_of(authority) else {
+            return false;
         };
         match name.parse::<IpAddr>() {
             Ok(ip) => {
@@ -105,31 +104,52 @@ fn plain(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// The authority that the client asked for: in the request line, else in the header (RFC 9112 §3.2.2).
-fn host_of(request: &Request) -> Option<&str> {
-    match request.uri().authority() {
-        Some(authority) => Some(authority.as_str()),
-        None => request.headers().get(header::HOST)?.to_str().ok(),
+/// The host of `HOST` or `HOST:PORT`, IPv6 without its brackets. Nothing else may be around it, such as a user.
+fn name_of(authority: &str) -> Option<&str> {
+    let (name, port) = match authority.strip_prefix('[') {
+        Some(v6) => v6.split_once(']')?,
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
+    fits.then_some(name)
+}
+
+/// The authority that the client asked for. The request line may have it too, and counts (RFC 9112 §3.2.2); but who
+/// says one thing there and another in the header, or several things, is up to something.
+fn host_of(request: &Request) -> Result<&str, Stranger> {
+    let mut said = request.headers().get_all(header::HOST).iter();
+    let header = match (said.next(), said.next()) {
+        (Some(header), None) => Some(header.to_str().map_err(|_| Stranger::OtherHost)?),
+        (Some(_), Some(_)) => return Err(Stranger::OtherHost),
+        (None, _) => None,
+    };
+    let line = request.uri().authority().map(|line| line.as_str());
+    match (line, header) {
+        (Some(line), Some(header)) if !line.eq_ignore_ascii_case(header) => {
+            Err(Stranger::OtherHost)
+        }
+        (Some(host), _) | (None, Some(host)) => Ok(host),
+        (None, None) => Err(Stranger::NoHost),
     }
 }
 
 fn is_cross_site(headers: &HeaderMap, host: &str) -> bool {
-    let other_origin = headers.get(header::ORIGIN).is_some_and(|origin| {
-        let origin = origin
-            .to_str()
-            .ok()
-            .and_then(|origin| origin.parse::<Uri>().ok());
+    let is_own_origin = |origin: &HeaderValue| {
+        let origin = origin.to_str().ok();
+        let origin = origin.and_then(|origin| origin.parse::<Uri>().ok());
         // An opaque origin (`null`) is as foreign as any.
-        !origin.is_some_and(|origin| {
-            origin
-                .authority()
-                .is_some_and(|authority| authority.as_str() == host)
+        origin.is_some_and(|origin| {
+            origin.scheme().is_some()
+                && origin
+                    .authority()
+                    .is_some_and(|authority| authority.as_str() == host)
         })
-    });
-    let other_site = headers
-        .get("sec-fetch-site")
-        .is_some_and(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
-    other_origin || other_site
+    };
+    let is_own_site = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
+    let is_own = headers.get_all(header::ORIGIN).iter().all(is_own_origin)
+        && headers.get_all("sec-fetch-site").iter().all(is_own_site);
+    !is_own
 }
 
 #[cfg(test)]
@@ -165,6 +185,14 @@ mod tests {
             "[",
             "0.0.0.0",
             "notlocalhost",
+            "localhost:80@example.com",
+            "localhost@example.com",
+            "localhost:example.com",
+            "localhost, example.com",
+            "[::1]example.com",
+            "[::1].example.com:80",
+            "[::1%25lo]",
+            "2130706433",
         ] {
             assert!(!HostNames::loopback().admits(host), "{host}");
         }
@@ -220,5 +248,53 @@ mod tests {
         }
         let own = request(Method::DELETE, "origin", "http://localhost:8090");
         assert_eq!(names.examine(&own), Ok(()));
+    }
+
+    #[test]
+    fn whoever_names_several_hosts_is_a_stranger() {
+        let request = |uri: &str, hosts: &[&str]| {
+            let mut request = Request::builder().uri(uri);
+            for host in hosts {
+                request = request.header("host", *host);
+            }
+            request.body(Body::empty()).unwrap()
+        };
+        let names = HostNames::loopback();
+        let examine = |uri, hosts: &[&str]| names.examine(&request(uri, hosts));
+        assert_eq!(examine("http://localhost:1/", &["Localhost:1"]), Ok(()));
+        assert_eq!(examine("http://localhost:1/", &[]), Ok(()));
+        assert_eq!(examine("/", &[]), Err(Stranger::NoHost));
+        for (uri, hosts) in [
+            ("/", &["localhost", "example.com"][..]),
+            ("/", &["localhost", "localhost"]),
+            ("/", &[""]),
+            ("http://localhost/", &["example.com"]),
+            ("http://example.com/", &["localhost"]),
+            ("http://localhost:1@example.com/", &[]),
+        ] {
+            assert_eq!(
+                examine(uri, hosts),
+                Err(Stranger::OtherHost),
+                "{uri} {hosts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_foreign_origin_among_several_is_enough() {
+        let names = HostNames::loopback();
+        for (name, values) in [
+            ("origin", ["http://localhost:8090", "http://example.com"]),
+            ("sec-fetch-site", ["same-origin", "cross-site"]),
+            ("origin", ["localhost:8090", "http://localhost:8090"]),
+        ] {
+            let request = Request::post("/")
+                .header("host", "localhost:8090")
+                .header(name, values[0])
+                .header(name, values[1])
+                .body(Body::empty())
+                .unwrap();
+            assert_eq!(names.examine(&request), Err(Stranger::OtherSite), "{name}");
+        }
     }
 }
