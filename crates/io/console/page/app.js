@@ -32,6 +32,7 @@ function redraw() {
   denials.show(state);
   problems.show(state);
   ice.show(state);
+  tooltip.refresh();
 }
 
 function tile(id, text, status = "") {

@@ -34,6 +34,11 @@ export function hide() {
   tip.hidden = true;
 }
 
+// Elements that go, or are hidden with their tab, hear no pointer leave.
+export function refresh() {
+  if (owner && !owner.checkVisibility()) hide();
+}
+
 const leave = () => {
   clearTimeout(leaving);
   leaving = setTimeout(hide, 120);
