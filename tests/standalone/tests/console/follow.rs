@@ -50,6 +50,9 @@ fn edits_appear_without_a_reload_and_a_broken_one_with_its_file_and_line() {
     assert!(message.contains("ResolvedRefs: False"), "{message}");
     assert!(message.contains("default/nowhere"), "{message}");
     keep(browser, "broken-reference");
+    // What is said about a node goes with its tab, also where no pointer leaves it.
+    browser.click("#tab-problems");
+    browser.wait("document.querySelector('#tooltip').hidden");
 
     // A broken edit: what was there stays, and the place is named.
     let broken =
