@@ -3,24 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stunner_document::Place;
-use stunner_manifest::{Fault, Problem, Reading};
-use stunner_translate::{Object, ObjectKey};
-
-/// An object and where the file defines it.
-#[derive(Debug, Clone)]
-pub(super) struct Definition {
-    pub(super) object: Object,
-    pub(super) place: Place,
-    /// Nothing of the document had to be left out.
-    pub(super) whole: bool,
-}
+use stunner_manifest::{Fault, Manifest, Problem, Reading};
+use stunner_translate::ObjectKey;
 
 #[derive(Debug, Default)]
 pub(super) struct FileObjects {
-    pub(super) objects: BTreeMap<ObjectKey, Definition>,
+    pub(super) objects: BTreeMap<ObjectKey, Manifest>,
     /// Objects as an earlier content of the file had them.
     pub(super) held: BTreeSet<ObjectKey>,
     pub(super) problems: Vec<Problem>,
+    /// Documents that gave no object, as [`Reading`] has them.
+    unreadable: Vec<Option<ObjectKey>>,
 }
 
 impl FileObjects {
@@ -30,12 +23,13 @@ impl FileObjects {
     pub(super) fn after(before: Option<&FileObjects>, reading: Reading) -> FileObjects {
         let mut now = FileObjects {
             problems: reading.problems,
+            unreadable: reading.unreadable,
             ..FileObjects::default()
         };
         for manifest in reading.manifests {
             let place = manifest.root.place;
             if let Some(first) = now.objects.get(&manifest.key) {
-                let line = first.place.line;
+                let line = first.root.place.line;
                 let problem = duplicate(
                     &reading.file,
                     place,
@@ -46,23 +40,19 @@ impl FileObjects {
                 continue;
             }
             let good = before.and_then(|before| before.objects.get(&manifest.key));
-            let definition = match good.filter(|good| good.whole && manifest.repaired) {
+            let definition = match good.filter(|good| !good.repaired && manifest.repaired) {
                 Some(good) => {
                     now.held.insert(manifest.key.clone());
                     good.clone()
                 }
                 // One that never was whole is better followed as far as it goes than not at all.
-                None => Definition {
-                    object: manifest.object,
-                    place,
-                    whole: !manifest.repaired,
-                },
+                None => manifest,
             };
-            now.objects.insert(manifest.key, definition);
+            now.objects.insert(definition.key.clone(), definition);
         }
-        let anything = reading.unreadable.contains(&None);
+        let anything = now.unreadable.contains(&None);
         for (key, definition) in before.iter().flat_map(|before| &before.objects) {
-            let may_be_meant = anything || reading.unreadable.contains(&Some(key.clone()));
+            let may_be_meant = anything || now.unreadable.contains(&Some(key.clone()));
             if may_be_meant && !now.objects.contains_key(key) {
                 now.held.insert(key.clone());
                 now.objects.insert(key.clone(), definition.clone());
@@ -77,6 +67,20 @@ impl FileObjects {
             held: self.objects.keys().cloned().collect(),
             objects: self.objects.clone(),
             problems: vec![problem],
+            unreadable: Vec::new(),
+        }
+    }
+
+    /// What is in force of the file, for checks across files.
+    pub(super) fn reading(&self, file: &str) -> Reading {
+        let mut manifests: Vec<Manifest> = self.objects.values().cloned().collect();
+        manifests.sort_by_key(|manifest| (manifest.root.place.line, manifest.root.place.column));
+        Reading {
+            file: file.to_owned(),
+            manifests,
+            problems: self.problems.clone(),
+            unreadable: self.unreadable.clone(),
+            empty: false,
         }
     }
 }
