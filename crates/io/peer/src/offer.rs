@@ -61,7 +61,7 @@ impl EchoPeer {
         limits: Limits,
     ) -> Result<(String, Session), OfferError> {
         let offer = SdpOffer::from_sdp_string(offer)
-            .map_err(|error| OfferError::Syntax(error.to_string()))?;
+            .map_err(|error| OfferError::Syntax(in_one_line(&error.to_string())))?;
         let mut rtc = RtcConfig::new()
             .set_crypto_provider(Arc::clone(&self.crypto))
             .clear_codecs()
@@ -76,7 +76,7 @@ impl EchoPeer {
         let answer = rtc
             .sdp_api()
             .accept_offer(offer)
-            .map_err(|error| OfferError::Unacceptable(error.to_string()))?
+            .map_err(|error| OfferError::Unacceptable(in_one_line(&error.to_string())))?
             .to_sdp_string();
         let has_channel = |line: &str| {
             line.strip_prefix("m=application ")
@@ -87,4 +87,14 @@ impl EchoPeer {
         }
         Ok((answer, Session::start(rtc, socket.into(), address, limits)))
     }
+}
+
+/// What the engine says of an offer, without the line that tells where: it does so by an address of this process's
+/// memory, which is nobody's business.
+fn in_one_line(said: &str) -> String {
+    let lines = said.lines().map(str::trim);
+    let told: Vec<&str> = lines
+        .filter(|line| !line.is_empty() && !line.contains("PointerOffset"))
+        .collect();
+    told.join(", ")
 }
