@@ -8,6 +8,7 @@ mod annotation;
 mod class;
 mod conditions;
 mod config;
+mod dataplane;
 mod duplicate;
 mod endpoints;
 mod findings;
@@ -51,6 +52,7 @@ pub fn check(readings: &[Reading]) -> Vec<Problem> {
             Object::StaticService(service) => {
                 static_service::check(&mut findings, manifest, service);
             }
+            Object::Dataplane(dataplane) => dataplane::check(&mut findings, manifest, dataplane),
             Object::Secret(secret) => secret::check(&world, &mut findings, manifest, secret),
             Object::Service(service) => {
                 endpoints::service(&world, &mut findings, manifest, service);

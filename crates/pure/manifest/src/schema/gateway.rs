@@ -171,7 +171,7 @@ fn listener() -> Schema {
                 Field::new(
                     "namespaces",
                     atomic(vec![
-                        Field::new("from", one_of(&["All", "Selector", "Same", "None"])),
+                        Field::new("from", one_of(&["All", "Selector", "Same"])),
                         Field::new("selector", selector()),
                     ]),
                 ),

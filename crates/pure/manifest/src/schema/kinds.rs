@@ -262,6 +262,8 @@ fn dataplane() -> Schema {
     let mut schema = of::<DataplaneSpec>();
     words(&mut schema, &["labels"]);
     words(&mut schema, &["annotations"]);
+    let policies = one_of(&["Always", "IfNotPresent", "Never"]);
+    put(&mut schema, &["imagePullPolicy"], policies);
     hide(&mut schema, &["env", "*"], "value");
     hide(&mut schema, &[], "args");
     hide(&mut schema, &[], "command");
