@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
+use crate::hurry::Hurried;
 use crate::patience::Patient;
 use crate::serve::Limits;
 
@@ -60,9 +61,10 @@ impl Handler {
         stop: impl Future<Output = ()>,
     ) {
         let router = TowerToHyperService::new(self.router.clone());
+        let patience = self.limits.head_timeout;
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
-            router.call(request)
+            router.call(request.map(|body| Hurried::new(body, patience)))
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

@@ -16,6 +16,7 @@ mod address;
 mod certificate;
 mod connection;
 mod guard;
+mod hurry;
 mod listen;
 mod patience;
 mod serve;

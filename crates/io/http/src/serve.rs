@@ -22,7 +22,7 @@ use crate::listen::Bound;
 /// Bounds on what clients can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// For a TLS handshake or a request head to arrive, and for a connection to stay idle.
+    /// For a TLS handshake, the head of a request or its body to arrive, and for a connection to stay idle.
     pub head_timeout: Duration,
     /// For a client to take some of what is sent to it. It holds for upgraded connections too.
     pub write_timeout: Duration,

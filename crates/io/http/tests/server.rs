@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use futures_util::{StreamExt, stream};
 use stunner_http::{BindAddress, HttpServer, Limits, Running, Serving};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,6 +27,7 @@ fn router() -> Router {
             "/who",
             get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()),
         )
+        .route("/post", post(async |body: String| body))
         .route("/large", get(async || vec![b'x'; 16 << 20]))
 }
 
@@ -204,6 +205,36 @@ async fn a_client_that_says_nothing_is_closed() {
     tokio::time::timeout(Duration::from_secs(5), closed)
         .await
         .expect("both are closed");
+}
+
+#[tokio::test]
+async fn a_client_that_promises_a_body_and_sends_none_is_closed() {
+    let (_server, address) = start_with(impatient());
+    for promise in ["Content-Length: 5", "Transfer-Encoding: chunked"] {
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        let head = format!("POST /post HTTP/1.1\r\nHost: {address}\r\n{promise}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("a head");
+        let mut answer = String::new();
+        let closed = stream.read_to_string(&mut answer);
+        let closed = tokio::time::timeout(Duration::from_secs(10), closed).await;
+        closed.expect("closed in time").expect("an orderly end");
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_may_come_in_pieces() {
+    let (_server, address) = start();
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let head =
+        "POST /post HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 4\r\n\r\n";
+    for piece in [head, "ab", "cd"] {
+        stream.write_all(piece.as_bytes()).await.expect("a piece");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    assert!(answer.ends_with("\r\n\r\nabcd"), "{answer}");
 }
 
 #[tokio::test]
