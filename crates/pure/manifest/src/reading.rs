@@ -16,7 +16,7 @@ pub struct Manifest {
     pub file: Arc<str>,
     /// What the object was read from: the document in its current version, without what had to be left out. So the
     /// lists of the object and those of the tree have the same items.
-    pub root: Node,
+    pub root: Arc<Node>,
     /// Something had to be left out; an error among the problems says what.
     pub repaired: bool,
 }

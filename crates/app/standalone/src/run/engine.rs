@@ -1,6 +1,7 @@
 //! From files to running Gateways: what changed is translated, fulfilled by this host and put in force.
 
 mod conditions;
+mod findings;
 mod report;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use stunner_translate::{
 };
 
 pub use self::conditions::{Flip, is_good};
+pub use self::findings::{Findings, Question};
 pub use self::report::Report;
 use crate::local::{Fleet, HostAddresses, Localised, Round, localise, overlay, service};
 use crate::provider::{Change, News, World};
@@ -40,8 +42,14 @@ pub struct Engine {
     /// What was asked of the fleet, by Gateway.
     localised: BTreeMap<NamespacedName, Localised>,
     fleet: Fleet,
+    /// What checking found when it last looked.
+    findings: Vec<Problem>,
     problems: Vec<Problem>,
     generation: u64,
+    /// Grows with every reading of files.
+    edition: u64,
+    /// The edition that was last checked.
+    checked: u64,
 }
 
 impl Engine {
@@ -56,8 +64,11 @@ impl Engine {
             services: BTreeMap::new(),
             localised: BTreeMap::new(),
             fleet,
+            findings: Vec::new(),
             problems: Vec::new(),
             generation: 0,
+            edition: 0,
+            checked: 0,
         }
     }
 
@@ -139,13 +150,46 @@ impl Engine {
             report.flips.extend(self.unattended(change));
         }
         report.set_changes(changes);
-        let problems = self.world.problems();
-        report.set_problems(&self.problems, &problems, &self.world);
-        self.problems = problems;
+        self.edition += 1;
+        self.tell_problems(&mut report);
         if !report.is_empty() {
             self.generation += 1;
         }
         report
+    }
+
+    /// What is to be checked, unless that has been done. It takes its time, and what was edited does not wait for it.
+    pub fn question(&self) -> Option<Question> {
+        let is_open = self.checked < self.edition;
+        is_open.then(|| Question::new(self.edition, self.world.readings()))
+    }
+
+    /// Takes in what a check found; nothing when the files have changed since.
+    pub fn hear(&mut self, findings: Findings) -> Report {
+        let mut report = Report::default();
+        if findings.edition != self.edition {
+            return report;
+        }
+        self.checked = findings.edition;
+        // Where objects are held, the file does not say any more what was found in it, and nothing is solved yet.
+        let held = self.world.files_with_held_objects();
+        let is_held = |problem: &Problem| held.contains(problem.file.as_str());
+        let mut now = findings.problems;
+        now.retain(|problem| !is_held(problem));
+        let kept = self.findings.iter().filter(|problem| is_held(problem));
+        now.extend(kept.cloned());
+        self.findings = now;
+        self.tell_problems(&mut report);
+        if !report.is_empty() {
+            self.generation += 1;
+        }
+        report
+    }
+
+    fn tell_problems(&mut self, report: &mut Report) {
+        let problems = self.world.problems(&self.findings);
+        report.set_problems(&self.problems, &problems, &self.world);
+        self.problems = problems;
     }
 
     /// Tries again what could not be put in force.

@@ -1,5 +1,7 @@
 //! From the tree of a known kind to an object.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 use stunner_document::{Node, Scalar, Value};
 use stunner_translate::{Object, ObjectKey, ObjectKind};
@@ -40,7 +42,7 @@ pub(super) fn read(
             key: object.key(),
             object,
             file: reader.file.clone(),
-            root,
+            root: Arc::new(root),
             repaired: shaped.repaired,
         }),
         // The error may repeat a value, so it is not shown.

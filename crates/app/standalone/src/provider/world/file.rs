@@ -12,7 +12,7 @@ pub(super) struct FileObjects {
     /// Objects as an earlier content of the file had them.
     pub(super) held: BTreeSet<ObjectKey>,
     pub(super) problems: Vec<Problem>,
-    /// Documents that gave no object, as [`Reading`] has them.
+    /// Documents that gave no object though none is held for them, as [`Reading`] has them.
     unreadable: Vec<Option<ObjectKey>>,
 }
 
@@ -58,6 +58,13 @@ impl FileObjects {
                 now.objects.insert(key.clone(), definition.clone());
             }
         }
+        let FileObjects {
+            unreadable, held, ..
+        } = &mut now;
+        unreadable.retain(|key| match key {
+            Some(key) => !held.contains(key),
+            None => held.is_empty(),
+        });
         now
     }
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stunner_api::NamespacedName;
 use stunner_api::gateway::Gateway;
 use stunner_document::Place;
-use stunner_manifest::{Fault, Manifest, Problem, Reading, Severity};
+use stunner_manifest::{Fault, Manifest, Problem, Reading};
 use stunner_translate::{Object, ObjectKey, ObjectKind, Snapshot};
 
 use self::dress::{dress, same, without_made_up_uid};
@@ -181,14 +181,18 @@ impl World {
         self.files.get(file)?.objects.get(key)
     }
 
-    /// What is wrong with the files, by file and line.
-    pub fn problems(&self) -> Vec<Problem> {
+    /// What is wrong with the files, by file and line, with what [`stunner_manifest::check`] found among them.
+    pub fn problems(&self, findings: &[Problem]) -> Vec<Problem> {
+        let mut found: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
+        for finding in findings {
+            found.entry(&finding.file).or_default().push(finding);
+        }
         let mut problems = Vec::new();
-        let mut between = self.problems_between();
         for (file, objects) in &self.files {
             let from = problems.len();
             problems.extend(objects.problems.iter().cloned());
-            problems.extend(between.remove(file.name.as_str()).unwrap_or_default());
+            let found = found.remove(file.name.as_str()).unwrap_or_default();
+            problems.extend(found.into_iter().cloned());
             for (key, definition) in &objects.objects {
                 if let Some(problem) = self.duplicate(file, key, definition) {
                     problems.push(problem);
@@ -199,31 +203,10 @@ impl World {
         problems
     }
 
-    /// Where objects in force do not fit each other, by file. That is a result, which stands in conditions; the place
-    /// that it comes from is worth a warning.
-    fn problems_between(&self) -> BTreeMap<String, Vec<Problem>> {
+    /// The objects in force by file, to be checked against each other.
+    pub fn readings(&self) -> Vec<Reading> {
         let files = self.files.iter();
-        let readings: Vec<Reading> = files.map(|(id, file)| file.reading(&id.name)).collect();
-        let own: BTreeSet<Identity<'_>> = readings
-            .iter()
-            .flat_map(|reading| &reading.problems)
-            .map(identity)
-            .collect();
-        let mut between: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
-        for mut problem in stunner_manifest::check(&readings) {
-            // Of objects that are held, the file no longer has the place.
-            let is_told = own.contains(&identity(&problem))
-                || problem.fault == Fault::DuplicateObject
-                || self.held_objects(&problem.file) > 0;
-            if !is_told {
-                problem.severity = Severity::Warning;
-                between
-                    .entry(problem.file.clone())
-                    .or_default()
-                    .push(problem);
-            }
-        }
-        between
+        files.map(|(id, file)| file.reading(&id.name)).collect()
     }
 
     fn duplicate(&self, file: &FileId, key: &ObjectKey, definition: &Manifest) -> Option<Problem> {
@@ -244,6 +227,13 @@ impl World {
     pub fn held_objects(&self, file: &str) -> usize {
         let files = self.files.iter().filter(|(id, _)| id.name == file);
         files.map(|(_, objects)| objects.held.len()).sum()
+    }
+
+    /// The names of files of which [`World::held_objects`] counts some.
+    pub fn files_with_held_objects(&self) -> BTreeSet<&str> {
+        let files = self.files.iter();
+        let holding = files.filter(|(_, objects)| !objects.held.is_empty());
+        holding.map(|(id, _)| id.name.as_str()).collect()
     }
 
     /// An object of the files, as it is in force.
@@ -282,18 +272,6 @@ impl World {
         }
         snapshot
     }
-}
-
-type Identity<'a> = (&'a str, u32, u32, &'a str, &'a str);
-
-fn identity(problem: &Problem) -> Identity<'_> {
-    let Problem {
-        file,
-        field,
-        message,
-        ..
-    } = problem;
-    (file, problem.line, problem.column, field, message)
 }
 
 fn emptied(file: &str) -> Problem {

@@ -44,7 +44,7 @@ impl World {
     }
 
     fn messages(&self) -> Vec<String> {
-        let problems = self.problems().into_iter();
+        let problems = self.problems(&[]).into_iter();
         problems.map(|problem| problem.to_string()).collect()
     }
 }

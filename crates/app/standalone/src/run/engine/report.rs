@@ -1,6 +1,6 @@
 //! What came of a change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use stunner_api::NamespacedName;
 use stunner_manifest::Problem;
@@ -17,6 +17,8 @@ pub struct Report {
     pub served: BTreeMap<NamespacedName, Served>,
     pub new_problems: Vec<Problem>,
     pub solved_problems: Vec<Problem>,
+    /// Problems are at other places than before, which is nothing to tell but something to show.
+    moved_problems: bool,
     /// Objects that stay as an earlier content of a file with new problems had them, by file.
     pub held: BTreeMap<String, usize>,
 }
@@ -29,17 +31,8 @@ impl Report {
     }
 
     pub(super) fn set_problems(&mut self, before: &[Problem], now: &[Problem], world: &World) {
-        let missing = |from: &[Problem], other: &[Problem]| -> Vec<Problem> {
-            let missing = from.iter().filter(|problem| !other.contains(problem));
-            missing.cloned().collect()
-        };
-        self.new_problems = missing(now, before);
-        // A problem that only moved, as lines were added above it, is not solved.
-        self.solved_problems = missing(before, now);
-        self.solved_problems.retain(|old| {
-            let same = |new: &&Problem| new.file == old.file && new.message == old.message;
-            !now.iter().any(|new| same(&new))
-        });
+        (self.new_problems, self.solved_problems) = differences(before, now);
+        self.moved_problems = before != now;
         for problem in &self.new_problems {
             let held = world.held_objects(&problem.file);
             if held > 0 {
@@ -54,6 +47,7 @@ impl Report {
             && self.flips.is_empty()
             && self.new_problems.is_empty()
             && self.solved_problems.is_empty()
+            && !self.moved_problems
     }
 
     /// Whether more than problems is to be told.
@@ -68,4 +62,28 @@ impl Report {
             (kept + served.sessions, ended + served.ended)
         })
     }
+}
+
+/// The problems that are new and those that are solved. One that only moved, as lines were added above it, is neither.
+fn differences(before: &[Problem], now: &[Problem]) -> (Vec<Problem>, Vec<Problem>) {
+    // The same may be wrong several times in a file: as many as there were are no news.
+    type Said<'a> = (&'a str, &'a str, &'a str);
+    fn said(problem: &Problem) -> Said<'_> {
+        (&problem.file, problem.severity.as_str(), &problem.message)
+    }
+    fn beyond(known: &[Problem], problems: &[Problem]) -> Vec<Problem> {
+        let mut count: HashMap<Said<'_>, usize> = HashMap::new();
+        for problem in known {
+            *count.entry(said(problem)).or_default() += 1;
+        }
+        let mut unknown = Vec::new();
+        for problem in problems {
+            match count.get_mut(&said(problem)) {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => unknown.push(problem.clone()),
+            }
+        }
+        unknown
+    }
+    (beyond(before, now), beyond(now, before))
 }
