@@ -20,7 +20,7 @@ use super::localise::Localised;
 use super::ports::{Socket, Trouble, Want, decide, socket};
 
 /// How often a drain is looked at.
-const DRAIN_TICK: Duration = Duration::from_millis(50);
+pub const DRAIN_TICK: Duration = Duration::from_millis(50);
 
 /// What all dataplanes have in common.
 #[derive(Debug, Clone)]
@@ -68,6 +68,8 @@ pub struct Fleet {
     running: BTreeMap<NamespacedName, Running>,
     roster: Roster,
     leaving: Vec<tokio::task::JoinHandle<()>>,
+    /// The process is ending: nobody new is let in anywhere.
+    is_draining: bool,
 }
 
 impl Fleet {
@@ -78,6 +80,7 @@ impl Fleet {
             running: BTreeMap::new(),
             roster: Roster::default(),
             leaving: Vec::new(),
+            is_draining: false,
         }
     }
 
@@ -162,8 +165,12 @@ impl Fleet {
                     ..self.options.dataplane.clone()
                 }),
             };
+            let is_draining = self.is_draining;
             async move {
                 let brought = bring(&name, instance, target, before).await;
+                if let (true, Some(instance)) = (is_draining, &brought.instance) {
+                    instance.start_draining().await;
+                }
                 (name, brought)
             }
         });
@@ -250,37 +257,33 @@ impl Fleet {
         let (roster, name) = (self.roster.clone(), name.clone());
         let timeout = self.options.drain_timeout;
         self.leaving.push(tokio::spawn(async move {
-            drain(std::slice::from_ref(&instance), timeout).await;
+            drain(&instance, timeout).await;
             instance.stop().await;
             roster.leave(&name);
         }));
     }
 
-    /// Refuses new sessions and waits for those there are, but not for ever. `true` when none was left.
-    pub async fn drain(&self) -> bool {
+    /// Refuses new sessions from now on; configurations still apply.
+    pub async fn start_draining(&mut self) {
+        self.is_draining = true;
+        join_all(self.instances().map(Instance::start_draining)).await;
+    }
+
+    /// Whether no session is left, also of Gateways that are gone.
+    pub async fn is_drained(&self) -> bool {
+        let counts = join_all(self.instances().map(Instance::active_allocations)).await;
+        let has_left = |leaving: &tokio::task::JoinHandle<()>| leaving.is_finished();
+        counts.iter().all(|count| *count == Some(0)) && self.leaving.iter().all(has_left)
+    }
+
+    fn instances(&self) -> impl Iterator<Item = &Instance> {
         let running = self.running.values();
-        let instances: Vec<Instance> = running.filter_map(|one| one.instance.clone()).collect();
-        let timeout = self.options.drain_timeout;
-        let left = async {
-            // They began to leave earlier and so end earlier.
-            while self.leaving.iter().any(|leaving| !leaving.is_finished()) {
-                tokio::time::sleep(DRAIN_TICK).await;
-            }
-        };
-        let (drained, left) = tokio::join!(
-            drain(&instances, timeout),
-            tokio::time::timeout(timeout, left)
-        );
-        drained && left.is_ok()
+        running.filter_map(|one| one.instance.as_ref())
     }
 
     /// Live sessions of all Gateways.
     pub async fn sessions(&self) -> u64 {
-        let instances = self
-            .running
-            .values()
-            .filter_map(|one| one.instance.as_ref());
-        let counts = join_all(instances.map(Instance::active_allocations)).await;
+        let counts = join_all(self.instances().map(Instance::active_allocations)).await;
         counts.into_iter().flatten().sum()
     }
 
@@ -294,17 +297,11 @@ impl Fleet {
     }
 }
 
-async fn drain(instances: &[Instance], timeout: Duration) -> bool {
+/// Waits for the sessions of a dataplane to end, but not for ever.
+async fn drain(instance: &Instance, timeout: Duration) {
     let deadline = Instant::now() + timeout;
-    join_all(instances.iter().map(Instance::start_draining)).await;
-    loop {
-        let counts = join_all(instances.iter().map(Instance::active_allocations)).await;
-        if counts.iter().all(|count| *count == Some(0)) {
-            return true;
-        }
-        if Instant::now() >= deadline {
-            return false;
-        }
+    instance.start_draining().await;
+    while instance.active_allocations().await != Some(0) && Instant::now() < deadline {
         tokio::time::sleep(DRAIN_TICK).await;
     }
 }

@@ -15,7 +15,7 @@ mod ports;
 mod tests;
 
 pub use expose::service;
-pub use fleet::{Fleet, FleetOptions, Member, Roster, Round, Served};
+pub use fleet::{DRAIN_TICK, Fleet, FleetOptions, Member, Roster, Round, Served};
 pub use host::HostAddresses;
 pub use localise::{Localised, localise};
 pub use overlay::overlay;

@@ -76,6 +76,10 @@ impl Engine {
         &self.fleet
     }
 
+    pub fn fleet_mut(&mut self) -> &mut Fleet {
+        &mut self.fleet
+    }
+
     pub fn into_fleet(self) -> Fleet {
         self.fleet
     }

@@ -1,8 +1,10 @@
 //! `stunner run`: serves the Gateways of manifests in this process.
 //!
-//! [`engine`] turns what the files say into running dataplanes, [`output`] tells what happens, [`servers`] are the HTTP
-//! servers beside them, [`console`] answers the web console. This file is the life of the process.
+//! [`engine`] turns what the files say into running dataplanes and [`attend`] keeps it at that, [`output`] tells what
+//! happens, [`servers`] are the HTTP servers beside them, [`console`] answers the web console. This file is the life of
+//! the process.
 
+mod attend;
 mod console;
 mod engine;
 mod output;
@@ -20,8 +22,9 @@ use stunner_dataplane::embed::{self, Host};
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, report};
 use stunner_net::host;
 use stunner_telemetry::logging;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, sleep_until};
 
+use self::attend::Attendant;
 use self::console::Console;
 use self::engine::Engine;
 use self::output::{Output, Stopped};
@@ -29,11 +32,9 @@ use self::servers::Servers;
 use self::signals::{Signal, Signals};
 use self::summary::Summary;
 use crate::cli::RunOptions;
-use crate::local::{Fleet, FleetOptions, HostAddresses};
+use crate::local::{DRAIN_TICK, Fleet, FleetOptions, HostAddresses};
 use crate::provider::Follower;
 
-/// How soon a port that could not be opened is tried again.
-const RETRY: Duration = Duration::from_secs(3);
 /// How long the last log lines may take to be written.
 const LOG_PATIENCE: Duration = Duration::from_secs(1);
 /// Enough that a scrape does not wait for a translation.
@@ -119,39 +120,40 @@ async fn serve(options: &RunOptions) -> Result<(), RunError> {
     let mut engine = Engine::new(addresses, options.port_offset, fleet);
     let report = engine.take(first).await;
     console.publish(&engine);
-    for problem in &report.new_problems {
-        output.problem(problem, None);
-    }
+    output.problems(&report);
     // Perhaps all there is to serve is in a file that takes its time.
     while engine.fleet().open_listeners() == 0 && !follower.has_read_all() {
-        let report = engine.take(follower.next().await).await;
-        for problem in &report.new_problems {
-            output.problem(problem, None);
-        }
+        let news = tokio::select! {
+            news = follower.next() => news,
+            signal = signals.next() => {
+                output.stopped(Stopped { by: signal.as_str(), drained: true });
+                return Ok(());
+            }
+        };
+        let report = engine.take(news).await;
+        output.problems(&report);
         console.publish(&engine);
     }
-    let summary = || Summary::of(&engine, &servers.urls, unix_seconds());
-    output.ready_or_not(&summary(), engine.fleet().open_listeners() > 0);
-    if engine.fleet().open_listeners() == 0 {
+    let is_ready = engine.fleet().open_listeners() > 0;
+    if !is_ready && let Some(question) = engine.question() {
+        let report = engine.hear(question.answer());
+        output.problems(&report);
+    }
+    let summary = Summary::of(&engine, &servers.urls, unix_seconds());
+    output.ready_or_not(&summary, is_ready);
+    if !is_ready {
         servers.stop().await;
         engine.into_fleet().stop().await;
         return Err(RunError::NoListener);
     }
-    let signal = follow(
-        &mut engine,
-        &mut follower,
-        &mut signals,
-        &output,
-        &servers,
-        &console,
-    )
-    .await;
+    let mut attendant = Attendant::new(engine, follower, output, servers.urls.clone(), console);
+    let signal = attend(&mut attendant, &mut signals).await;
     let drained = match signal {
-        Signal::Interrupt => engine.fleet().sessions().await == 0,
-        Signal::Terminate => drain(&engine, &mut signals, &output, options).await,
+        Signal::Interrupt => attendant.engine.fleet().sessions().await == 0,
+        Signal::Terminate => drain(&mut attendant, &mut signals, options).await,
     };
     servers.stop().await;
-    engine.into_fleet().stop().await;
+    attendant.engine.into_fleet().stop().await;
     output.stopped(Stopped {
         by: signal.as_str(),
         drained,
@@ -160,49 +162,36 @@ async fn serve(options: &RunOptions) -> Result<(), RunError> {
 }
 
 /// Follows the files until told to stop.
-async fn follow(
-    engine: &mut Engine,
-    follower: &mut Follower,
-    signals: &mut Signals,
-    output: &Output,
-    servers: &Servers,
-    console: &Console,
-) -> Signal {
-    let mut retry_at = Instant::now() + RETRY;
+async fn attend(attendant: &mut Attendant, signals: &mut Signals) -> Signal {
     loop {
-        let report = tokio::select! {
+        let call = tokio::select! {
             signal = signals.next() => return signal,
-            news = follower.next() => engine.take(news).await,
-            () = tokio::time::sleep_until(retry_at) => {
-                retry_at = Instant::now() + RETRY;
-                match engine.fleet().wants_retry() {
-                    true => engine.retry().await,
-                    false => continue,
-                }
-            }
+            call = attendant.next() => call,
         };
-        if !report.is_empty() {
-            let summary = Summary::of(engine, &servers.urls, unix_seconds());
-            output.changed(&report, &summary);
-            console.publish(engine);
-        }
+        attendant.answer(call).await;
     }
 }
 
-/// Waits for sessions to end; `true` when none was left. A second signal ends the wait.
-async fn drain(
-    engine: &Engine,
-    signals: &mut Signals,
-    output: &Output,
-    options: &RunOptions,
-) -> bool {
-    let sessions = engine.fleet().sessions().await;
+/// Waits for sessions to end; `true` when none was left. A second signal ends the wait, an edit does not.
+async fn drain(attendant: &mut Attendant, signals: &mut Signals, options: &RunOptions) -> bool {
+    let deadline = Instant::now() + options.drain_timeout;
+    attendant.engine.fleet_mut().start_draining().await;
+    let sessions = attendant.engine.fleet().sessions().await;
     if sessions > 0 {
-        output.draining(sessions, options.drain_timeout.as_secs());
+        let seconds = options.drain_timeout.as_secs();
+        attendant.output.draining(sessions, seconds);
     }
-    tokio::select! {
-        drained = engine.fleet().drain() => drained,
-        _ = signals.next() => false,
+    loop {
+        if attendant.engine.fleet().is_drained().await {
+            return true;
+        }
+        let call = tokio::select! {
+            _ = signals.next() => return false,
+            () = sleep_until(deadline) => return false,
+            () = sleep(DRAIN_TICK) => continue,
+            call = attendant.next() => call,
+        };
+        attendant.answer(call).await;
     }
 }
 

@@ -12,6 +12,9 @@ use super::engine::Report;
 use super::summary::Summary;
 use crate::cli::RunOutput;
 
+/// More problems at once than this are counted, not listed.
+const LISTED: usize = 20;
+
 /// How the end came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped {
@@ -44,14 +47,29 @@ impl Output {
 
     /// What came of a change; nothing is told of a change without effect.
     pub fn changed(&self, report: &Report, summary: &Summary) {
-        for problem in &report.new_problems {
-            self.problem(problem, report.held.get(&problem.file).copied());
-        }
+        self.problems(report);
         if report.is_change() {
             self.print(&match self.form {
                 RunOutput::Text => text::changed(report),
                 RunOutput::Json => json::changed(report, summary),
             });
+        }
+    }
+
+    /// The new problems of a report. People get as many as they can read, programs all.
+    pub fn problems(&self, report: &Report) {
+        let mut problems: Vec<&Problem> = report.new_problems.iter().collect();
+        let mut more = 0;
+        if self.form == RunOutput::Text && problems.len() > LISTED {
+            problems.sort_by_key(|problem| problem.severity);
+            more = problems.len() - LISTED;
+            problems.truncate(LISTED);
+        }
+        for problem in problems {
+            self.problem(problem, report.held.get(&problem.file).copied());
+        }
+        if more > 0 {
+            eprint!("{}", text::more_problems(more));
         }
     }
 

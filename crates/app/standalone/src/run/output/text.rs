@@ -160,8 +160,12 @@ pub(super) fn changed(report: &Report) -> String {
             text.push_str(&format!("{sign} {more} more {word}\n"));
         }
     }
-    for problem in &report.solved_problems {
+    for problem in report.solved_problems.iter().take(LISTED) {
         text.push_str(&format!("fixed: {}: {}\n", problem.file, problem.message));
+    }
+    if report.solved_problems.len() > LISTED {
+        let more = report.solved_problems.len() - LISTED;
+        text.push_str(&format!("fixed: {more} more problems\n"));
     }
     for flip in report.flips.iter().take(LISTED) {
         text.push_str(&condition(flip));
@@ -227,6 +231,14 @@ pub(super) fn problem(problem: &Problem, held: Option<usize>) -> String {
         None => {}
     }
     text
+}
+
+pub(super) fn more_problems(more: usize) -> String {
+    let problems = match more {
+        1 => "1 more problem".to_owned(),
+        more => format!("{more} more problems"),
+    };
+    format!("and {problems}\n  hint: `stunner check` with the same arguments lists them all\n")
 }
 
 pub(super) fn draining(sessions: u64, seconds: u64) -> String {
