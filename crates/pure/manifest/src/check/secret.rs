@@ -66,12 +66,13 @@ pub(super) fn check(
     if gives_credentials && let Some(problem) = auth_secret_problem(secret) {
         credentials(findings, manifest, &problem);
     }
-    let protocol = serves(world, name)
-        .or_else(|| (secret.type_.as_deref() == Some(TLS_TYPE)).then_some(Protocol::TurnTls));
+    let listener = serves(world, name);
+    let is_tls = secret.type_.as_deref() == Some(TLS_TYPE);
+    let protocol = listener.or_else(|| is_tls.then_some(Protocol::TurnTls));
     if let Some(protocol) = protocol
         && let Some(problem) = certificate_problem(secret, protocol)
     {
-        certificate(findings, manifest, problem);
+        certificate(findings, manifest, problem, listener.is_some());
     }
 }
 
@@ -136,7 +137,13 @@ fn credentials(findings: &mut Findings<'_>, manifest: &Manifest, problem: &AuthE
     findings.error(manifest, fault, &field(manifest, key), message, hint);
 }
 
-fn certificate(findings: &mut Findings<'_>, manifest: &Manifest, problem: CertificateError) {
+/// Without a listener it may be for other programs, which take certificates that listeners cannot serve.
+fn certificate(
+    findings: &mut Findings<'_>,
+    manifest: &Manifest,
+    problem: CertificateError,
+    has_listener: bool,
+) {
     let has = |keys: [&'static str; 3]| {
         let found = keys
             .into_iter()
@@ -192,7 +199,12 @@ fn certificate(findings: &mut Findings<'_>, manifest: &Manifest, problem: Certif
         | CertificateError::NotPermitted
         | CertificateError::Missing => return,
     };
-    findings.error(manifest, fault, &field(manifest, key), message, hint);
+    let field = field(manifest, key);
+    // An API server asks for the two keys, and does not look at what they hold.
+    match has_listener || fault == Fault::MissingField {
+        true => findings.error(manifest, fault, &field, message, hint),
+        false => findings.warning(manifest, fault, &field, message, hint),
+    }
 }
 
 /// Where a key is, or would be.

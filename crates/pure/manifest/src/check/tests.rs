@@ -230,3 +230,18 @@ fn a_cluster_ip_is_an_address_or_none() {
         ["e.yaml:5 error: `10.96.0.0/16` is not an IP address"]
     );
 }
+
+#[test]
+fn a_certificate_that_no_listener_serves_is_no_error() {
+    let secret = "
+apiVersion: v1
+kind: Secret
+metadata: {name: web, namespace: stunner}
+type: kubernetes.io/tls
+stringData: {tls.crt: later, tls.key: later}
+";
+    assert_eq!(
+        said(&[secret]),
+        ["a.yaml:6 warning: this is not a chain of X.509 certificates in PEM"]
+    );
+}
