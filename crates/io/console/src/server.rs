@@ -12,20 +12,24 @@ use axum::routing::{delete, get, post};
 use serde::Deserialize;
 use serde_json::{Map, json as value};
 use stunner_http::{HostNames, Stranger};
+use tokio::sync::Semaphore;
 
 use crate::answer::json;
 use crate::{Refusal, Source, Visitor, events, page};
 
 /// An SDP offer of a browser is a few kilobytes.
 const BODY_LIMIT: usize = 64 * 1024;
+/// Event streams that are open at a time: each has a connection for as long as its page is open, and those are bounded.
+const STREAMS: usize = 256;
 
 type Behind = Held<Arc<dyn Source>>;
 
 /// The page at `/` and its API, for requests that ask for one of `names`.
 pub fn router(source: Arc<dyn Source>, names: HostNames) -> Router {
+    let places = Arc::new(Semaphore::new(STREAMS));
     page::routes()
         .route("/api/v1/state", get(state))
-        .route("/api/v1/events", get(ticks))
+        .route("/api/v1/events", get(|source| ticks(source, places)))
         .route("/api/v1/ice-tests", post(start_ice_test))
         .route("/api/v1/ice-tests/{id}", delete(end_ice_test))
         .route("/api/v1/ice-tests/{id}/offer", post(answer_ice_test))
@@ -110,8 +114,15 @@ async fn state(
     Ok(json(StatusCode::OK, &state))
 }
 
-async fn ticks(Held(source): Behind) -> Response {
-    events::stream_of(source.changed())
+async fn ticks(Held(source): Behind, places: Arc<Semaphore>) -> Result<Response, Refusal> {
+    let place = places.try_acquire_owned().map_err(|_| {
+        Refusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("{STREAMS} event streams are open already"),
+            "ask /api/v1/state every second instead, or close a page",
+        )
+    })?;
+    Ok(events::stream_of(source.changed(), place))
 }
 
 #[derive(Deserialize)]

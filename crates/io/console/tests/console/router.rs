@@ -268,3 +268,22 @@ async fn the_event_stream_ticks_at_once_on_change_and_when_silent() {
     assert_eq!(stream.next().await, "event: state\ndata: 8\n\n");
     assert_eq!(stream.next().await, ": still here\n\n");
 }
+
+#[tokio::test]
+async fn streams_leave_room_for_other_requests() {
+    let console = console();
+    let mut open = Vec::new();
+    let refused = loop {
+        let stream = request(Method::GET, "/api/v1/events").open(&console).await;
+        if stream.header("content-type") != "text/event-stream" {
+            break request(Method::GET, "/api/v1/events").send(&console).await;
+        }
+        open.push(stream);
+        // The server has no more than 1,024 connections.
+        assert!(open.len() <= 512);
+    };
+    assert_eq!(refused.refusal(), StatusCode::SERVICE_UNAVAILABLE);
+    open.pop();
+    let again = request(Method::GET, "/api/v1/events").open(&console).await;
+    assert_eq!(again.header("content-type"), "text/event-stream");
+}
