@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use interop_tests::echo::UdpEcho;
 use interop_tests::ports::free_port;
-use standalone_tests::manifests::Folder;
+use interop_tests::process::wait_until;
+use standalone_tests::manifests::{Folder, gateway, route};
 use standalone_tests::stunner::{Stunner, client};
 
 const SOON: Duration = Duration::from_secs(5);
@@ -61,4 +62,40 @@ fn sigint_and_a_second_signal_stop_at_once() {
         assert_eq!(status.code(), Some(0));
         stunner.wait_event("stopped");
     }
+}
+
+#[test]
+fn edits_apply_while_it_drains() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    let mut stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "60s"]);
+    let mut client = client(port);
+    client.join(0x4000, echo.address());
+    stunner.signal(libc::SIGTERM);
+    let newcomer_is_refused = || {
+        let newcomer = standalone_tests::stunner::client(port).allocate();
+        newcomer.map_err(|refusal| refusal.code()) == Err(Some(508))
+    };
+    assert!(wait_until(SOON, newcomer_is_refused));
+    folder.write(
+        "route.yaml",
+        &route("media", "gw", &["127.0.0.0/24", "127.0.7.0/24"]),
+    );
+    let other = free_port();
+    folder.write(
+        "other.yaml",
+        &gateway("other", &[("udp", "TURN-UDP", other)]),
+    );
+    stunner.wait_event("changed");
+    let peer = "127.0.7.1:1".parse().expect("an address");
+    assert!(wait_until(SOON, || client.permit(peer).is_ok()));
+    assert!(newcomer_is_refused());
+    // One that comes now lets nobody in either.
+    assert!(wait_until(SOON, || {
+        let newcomer = standalone_tests::stunner::client(other).allocate();
+        newcomer.map_err(|refusal| refusal.code()) == Err(Some(508))
+    }));
+    client.refresh(0).expect("the end of the session");
+    let status = stunner.wait_end(SOON).expect("the end");
+    assert_eq!(status.code(), Some(0));
 }

@@ -7,5 +7,6 @@ mod clashes;
 mod edits;
 mod end;
 mod hostile;
+mod problems;
 mod speed;
 mod start;

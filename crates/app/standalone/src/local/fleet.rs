@@ -167,10 +167,11 @@ impl Fleet {
             };
             let is_draining = self.is_draining;
             async move {
-                let brought = bring(&name, instance, target, before).await;
-                if let (true, Some(instance)) = (is_draining, &brought.instance) {
+                if let (true, Ok(instance)) = (is_draining, &instance) {
+                    // Before it has a listener, so that nobody slips in.
                     instance.start_draining().await;
                 }
+                let brought = bring(&name, instance, target, before).await;
                 (name, brought)
             }
         });
