@@ -9,6 +9,7 @@ mod examples;
 mod other_programs;
 mod session;
 mod systemd;
+mod unwritable;
 
 use std::path::Path;
 

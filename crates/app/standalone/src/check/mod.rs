@@ -1,12 +1,11 @@
 //! `stunner check`: every problem of manifests, for people and for CI.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE};
 use stunner_manifest::{Problem, Severity};
 
-use crate::cli::{CheckOptions, CheckOutput};
+use crate::cli::{CheckOptions, CheckOutput, print};
 use crate::input::Input;
 
 /// Checks, prints, and gives the exit code.
@@ -23,11 +22,10 @@ pub fn check(options: CheckOptions) -> ExitCode {
         CheckOutput::Text => text(&problems),
         CheckOutput::Json => json(&problems),
     };
-    // A reader that has seen enough, such as `head`, is no problem.
-    let _ = io::stdout().lock().write_all(text.as_bytes());
-    match problems.iter().any(Problem::is_error) {
-        true => ExitCode::from(EXIT_PROBLEM),
-        false => ExitCode::SUCCESS,
+    let is_printed = print(&text);
+    match is_printed && !problems.iter().any(Problem::is_error) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(EXIT_PROBLEM),
     }
 }
 

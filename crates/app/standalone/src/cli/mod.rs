@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use stunner_document::nearest;
-use stunner_flags::{EXIT_USAGE, Environment, Program, UsageError};
+use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, Environment, Program, UsageError};
 
 pub use help::help;
 pub use options::{
@@ -165,8 +165,8 @@ pub fn main() -> ExitCode {
         Ok(Command::Init(options)) => crate::init::init(options),
         Ok(Command::Operator(args)) => stunner_operator::runtime::main_with(args.into_iter()),
         Ok(Command::Dataplane(args)) => stunner_dataplane::runtime::main_with(args.into_iter()),
-        Ok(Command::Help(text)) => print(&text),
-        Ok(Command::Version) => print(&format!("stunner {VERSION}\n")),
+        Ok(Command::Help(text)) => exit_code(print(&text)),
+        Ok(Command::Version) => exit_code(print(&format!("stunner {VERSION}\n"))),
         Err(usage) => {
             eprint!("{}", usage.report());
             ExitCode::from(EXIT_USAGE)
@@ -174,8 +174,28 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// A reader that has seen enough, such as `head`, is no problem.
-fn print(text: &str) -> ExitCode {
-    let _ = io::stdout().lock().write_all(text.as_bytes());
-    ExitCode::SUCCESS
+/// Prints a result on standard output; whether that worked. A reader that has seen enough, such as `head`, is no
+/// problem; a full disk is one, as what it holds looks like the whole.
+pub(crate) fn print(text: &str) -> bool {
+    let mut stdout = io::stdout().lock();
+    let written = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(
+                io::stderr(),
+                "error: cannot write to standard output\ncaused by: {error}"
+            );
+            false
+        }
+        _ => true,
+    }
+}
+
+fn exit_code(is_fine: bool) -> ExitCode {
+    match is_fine {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(EXIT_PROBLEM),
+    }
 }

@@ -19,7 +19,7 @@ use stunner_manifest::{Problem, Reading, Severity};
 use stunner_translate::overview::overview;
 use stunner_translate::{Plan, Settings, Snapshot};
 
-use crate::cli::{TranslateOptions, TranslateOutput};
+use crate::cli::{TranslateOptions, TranslateOutput, print};
 use crate::input::Sources;
 use crate::provider::World;
 
@@ -58,8 +58,7 @@ fn run(options: TranslateOptions) -> Result<ExitCode, UsageError> {
             text
         }
     };
-    // A reader that has seen enough, such as `head`, is no problem.
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    is_fine &= print(&text);
     Ok(match is_fine {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(EXIT_PROBLEM),
