@@ -10,7 +10,7 @@ mod read;
 mod tests;
 
 pub use find::{Found, FoundFile};
-pub use read::{STDIN, read_file, read_stdin};
+pub use read::{STDIN, read_file, read_named, read_stdin};
 
 use stunner_flags::UsageError;
 use stunner_manifest::{Problem, Reading};
@@ -63,8 +63,9 @@ impl Sources {
             ..Input::default()
         };
         for file in &found.files {
-            let reading = match file.is_stdin() {
-                true => read_stdin(),
+            let reading = match file.is_named {
+                true if file.is_stdin() => read_stdin(),
+                true => read_named(&file.path, &file.name),
                 false => read_file(&file.path, &file.name),
             };
             if reading.empty && file.is_named {

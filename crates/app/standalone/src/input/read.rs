@@ -1,7 +1,8 @@
 //! Reading files, without ever taking more memory than a file may have.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use stunner_manifest::{MAX_BYTES, Problem, Reading, read, too_large};
@@ -11,9 +12,27 @@ use super::problem;
 /// How standard input is called in problems.
 pub const STDIN: &str = "<stdin>";
 
-/// Reads a file; one that cannot be read has that as its problem.
+/// Reads a file; one that cannot be read has that as its problem. A pipe that has taken the place of a file is not waited
+/// for: perhaps nobody will ever write to it.
 pub fn read_file(path: &Path, name: &str) -> Reading {
-    let file = match File::open(path) {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path);
+    let regular = opened.and_then(|file| match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is no regular file")),
+    });
+    read_opened(regular, name)
+}
+
+/// Reads what was named by itself to its end, a pipe too.
+pub fn read_named(path: &Path, name: &str) -> Reading {
+    read_opened(File::open(path), name)
+}
+
+fn read_opened(file: io::Result<File>, name: &str) -> Reading {
+    let file = match file {
         Ok(file) => file,
         Err(error) => return failed(name, problem::unreadable(name, &error)),
     };

@@ -31,7 +31,8 @@ pub(super) fn read(
     // Without the namespace that somebody wrote it would be another object.
     let kept = has_identity(&root) == written;
     let (Some(mut object), true, true) = (shaped.object, named, kept) else {
-        return Err(key);
+        // No object has a name that is not allowed: any may be meant.
+        return Err(key.filter(|_| named && kept));
     };
     settle_namespace(reader, &root, &mut object, kind);
     if kind.object == ObjectKind::Secret {

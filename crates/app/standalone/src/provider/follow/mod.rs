@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use self::scan::{Look, Scan};
 use self::sentinel::Sentinel;
 use super::world::{FileId, Told};
-use crate::input::{Sources, read_file, read_stdin};
+use crate::input::{Sources, read_file, read_named, read_stdin};
 
 /// How long a file must not have changed before it is read.
 pub const STILLNESS: Duration = Duration::from_millis(100);
@@ -213,8 +213,7 @@ fn told_by(file: &FileId, path: &Path, look: &Look) -> Told {
             ..Reading::default()
         }),
         Look::Once if path.as_os_str().is_empty() => Told::Reading(read_stdin()),
-        Look::File { .. } | Look::Once | Look::Closed(_) => {
-            Told::Reading(read_file(path, &file.name))
-        }
+        Look::Once => Told::Reading(read_named(path, &file.name)),
+        Look::File { .. } | Look::Closed(_) => Told::Reading(read_file(path, &file.name)),
     }
 }
