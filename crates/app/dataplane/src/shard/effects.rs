@@ -139,7 +139,12 @@ impl Core {
 
     /// Takes the user's quota and opens the sockets, or does neither.
     fn open_relay(&mut self, request: &RelayRequest) -> Result<RelayGrant, RelayRefusal> {
-        if !self.shared.quota.acquire(&request.user) {
+        let quota = &self.shared.quota;
+        let is_granted = match request.is_guests {
+            true => quota.acquire_for_guest(&request.user),
+            false => quota.acquire(&request.user),
+        };
+        if !is_granted {
             return Err(RelayRefusal::Quota);
         }
         let opened = match (request.transport, request.reservation) {

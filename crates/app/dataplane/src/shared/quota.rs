@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Allocations of one guest: a browser makes one for each network that it has, and may try some twice.
+const GUEST_LIMIT: u32 = 32;
+
 /// Counts live allocations per user id and refuses those above the limit.
 ///
 /// A grant is taken before the relay socket opens and given back exactly once, when the allocation
@@ -22,10 +25,26 @@ impl UserQuota {
 
     /// Takes one allocation for `user`, or says that the quota is used up.
     pub fn acquire(&self, user: &Arc<str>) -> bool {
-        let limit = self.limit.load(Ordering::Relaxed);
+        let limit = match self.limit.load(Ordering::Relaxed) {
+            0 => u32::MAX,
+            limit => limit,
+        };
+        self.acquire_below(user, limit)
+    }
+
+    /// The same for a guest, who has a limit also where users have none.
+    pub fn acquire_for_guest(&self, user: &Arc<str>) -> bool {
+        let limit = match self.limit.load(Ordering::Relaxed) {
+            0 => GUEST_LIMIT,
+            limit => limit.min(GUEST_LIMIT),
+        };
+        self.acquire_below(user, limit)
+    }
+
+    fn acquire_below(&self, user: &Arc<str>, limit: u32) -> bool {
         let mut counts = self.lock();
         let count = counts.entry(Arc::clone(user)).or_insert(0);
-        if limit != 0 && *count >= limit {
+        if *count >= limit {
             if *count == 0 {
                 counts.remove(user);
             }
@@ -56,6 +75,19 @@ impl UserQuota {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guest_has_a_limit_where_users_have_none() {
+        let quota = UserQuota::default();
+        let guest: Arc<str> = "guest".into();
+        assert!((0..GUEST_LIMIT).all(|_| quota.acquire_for_guest(&guest)));
+        assert!(!quota.acquire_for_guest(&guest));
+        quota.release(&guest);
+        assert!(quota.acquire_for_guest(&guest));
+        quota.set_limit(1);
+        assert!(quota.acquire_for_guest(&"other".into()));
+        assert!(!quota.acquire_for_guest(&"other".into()));
+    }
 
     #[test]
     fn refuses_above_the_limit_and_grants_again_after_a_release() {

@@ -110,6 +110,7 @@ impl Server {
         self.effects.push_back(Effect::OpenRelay(RelayRequest {
             id,
             user: user.id(),
+            is_guests: user.credentials.is_guests(),
             listener: asked.path.listener,
             path: asked.path,
             transport: wish.transport,

@@ -105,6 +105,8 @@ pub struct RelayRequest {
     pub id: RequestId,
     /// Whose quota it counts against.
     pub user: Arc<str>,
+    /// The user is a guest, who needs few.
+    pub is_guests: bool,
     pub listener: ListenerId,
     pub path: ClientPath,
     pub transport: PeerTransport,

@@ -305,6 +305,10 @@ fn quotas_and_records_know_a_guest_by_the_whole_name() {
     let (_, _) = guest_in(&mut world);
     let request = world.requests.last().expect("an OpenRelay");
     assert_eq!(&*request.user, NAME);
+    assert!(request.is_guests);
+    let mut user = TestClient::udp("198.51.100.1:5000").with_ephemeral(NAME, "secret");
+    assert_eq!(user.allocate(&mut world).code(), 200);
+    assert!(!world.requests.last().expect("an OpenRelay").is_guests);
 }
 
 proptest! {
