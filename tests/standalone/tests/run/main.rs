@@ -8,5 +8,7 @@ mod edits;
 mod end;
 mod hostile;
 mod problems;
+mod saves;
+mod sessions;
 mod speed;
 mod start;

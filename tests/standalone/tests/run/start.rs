@@ -5,7 +5,7 @@ use interop_tests::config::Transport;
 use interop_tests::echo::UdpEcho;
 use interop_tests::http;
 use interop_tests::ports::free_port;
-use standalone_tests::manifests::{Folder, class_with, gateway, route};
+use standalone_tests::manifests::{Folder, class, class_with, gateway, route};
 use standalone_tests::stunner::{Stunner, client, client_over, run_to_end};
 
 #[test]
@@ -169,6 +169,30 @@ fn the_folder_may_be_the_current_one_but_not_an_empty_one() {
     let (code, output) = run_to_end(&["run", "no-such-folder"], Some(empty.path()));
     assert_eq!(code, Some(1), "{output}");
     assert!(output.contains("no-such-folder"), "{output}");
+}
+
+#[test]
+fn manifests_without_a_gateway_are_nothing_to_serve() {
+    let folder = Folder::default();
+    folder.write("class.yaml", &class());
+    let path = folder.path().display().to_string();
+    let mut arguments = vec!["run", &path];
+    for flag in [
+        "--health-address",
+        "--metrics-address",
+        "--admin-address",
+        "--console-address",
+    ] {
+        arguments.extend([flag, "off"]);
+    }
+    let (code, output) = run_to_end(&arguments, None);
+    assert_eq!(code, Some(1), "{output}");
+    assert!(output.contains("the manifests have no Gateway"), "{output}");
+    assert!(output.contains("stunner init"), "{output}");
+    assert!(
+        !output.contains("NAMESPACE"),
+        "a table of nothing: {output}"
+    );
 }
 
 #[test]

@@ -45,6 +45,8 @@ const WORKERS: usize = 2;
 enum RunError {
     #[error("the manifests cannot be found")]
     Sources,
+    #[error("there is nothing to serve: the manifests have no Gateway")]
+    NoGateway,
     #[error("no listener can be served")]
     NoListener,
     #[error("cannot start")]
@@ -54,9 +56,10 @@ enum RunError {
 impl RunError {
     fn hint(&self) -> Option<&'static str> {
         match self {
-            RunError::NoListener => Some(
-                "the conditions above say why; without any Gateway, see that the manifests have one, and its GatewayClass",
+            RunError::NoGateway => Some(
+                "add a Gateway and its GatewayClass; `stunner init DIR` writes a starter folder that has both",
             ),
+            RunError::NoListener => Some("what is said above is in the way"),
             RunError::Sources | RunError::Io(_) => None,
         }
     }
@@ -140,11 +143,17 @@ async fn serve(options: &RunOptions) -> Result<(), RunError> {
         output.problems(&report);
     }
     let summary = Summary::of(&engine, &servers.urls, unix_seconds());
-    output.ready_or_not(&summary, is_ready);
-    if !is_ready {
+    if is_ready {
+        output.ready(&summary);
+    } else {
+        let error = match engine.snapshot().gateways().next() {
+            Some(_) => RunError::NoListener,
+            None => RunError::NoGateway,
+        };
+        output.not_ready(&summary, &error.to_string());
         servers.stop().await;
         engine.into_fleet().stop().await;
-        return Err(RunError::NoListener);
+        return Err(error);
     }
     let mut attendant = Attendant::new(engine, follower, output, servers.urls.clone(), console);
     let signal = attend(&mut attendant, &mut signals).await;

@@ -35,13 +35,19 @@ impl Output {
         Output { form }
     }
 
-    /// What is served, once at the start; where nothing is, what stands in the way.
-    pub fn ready_or_not(&self, summary: &Summary, is_ready: bool) {
-        self.print(&match (self.form, is_ready) {
-            (RunOutput::Text, true) => text::ready(summary),
-            (RunOutput::Text, false) => text::conditions(summary),
-            (RunOutput::Json, true) => json::ready(summary),
-            (RunOutput::Json, false) => json::not_ready(summary),
+    /// What is served, once at the start.
+    pub fn ready(&self, summary: &Summary) {
+        self.print(&match self.form {
+            RunOutput::Text => text::ready(summary),
+            RunOutput::Json => json::ready(summary),
+        });
+    }
+
+    /// What stands in the way of serving anything.
+    pub fn not_ready(&self, summary: &Summary, why: &str) {
+        self.print(&match self.form {
+            RunOutput::Text => text::conditions(summary),
+            RunOutput::Json => json::not_ready(summary, why),
         });
     }
 

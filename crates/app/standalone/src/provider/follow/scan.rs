@@ -44,6 +44,8 @@ pub(super) fn look(path: &Path) -> Option<Look> {
         return Some(Look::Once);
     }
     match std::fs::metadata(path) {
+        // The file whose name it has is gone.
+        Ok(metadata) if metadata.is_dir() => None,
         Ok(metadata) => Some(look_of(&metadata)),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => None,
         Err(error) => Some(Look::Closed(error.kind())),

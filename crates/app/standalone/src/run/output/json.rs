@@ -14,10 +14,10 @@ pub(super) fn ready(summary: &Summary) -> String {
 }
 
 /// Nothing can be served, and the conditions say why.
-pub(super) fn not_ready(summary: &Summary) -> String {
+pub(super) fn not_ready(summary: &Summary, why: &str) -> String {
     let fields = json!({
         "severity": "error",
-        "message": "no listener can be served",
+        "message": why,
         "gateways": summary.gateways,
         "unmet": summary.unmet,
     });

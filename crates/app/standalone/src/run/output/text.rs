@@ -14,12 +14,11 @@ const LISTED: usize = 12;
 
 /// Gateways and listeners, and what keeps them from being as they should.
 pub(super) fn conditions(summary: &Summary) -> String {
-    format!(
-        "{}\n{}{}",
-        gateways(summary),
-        listeners(summary),
-        unmet(summary)
-    )
+    let unmet = unmet(summary);
+    if summary.gateways.is_empty() {
+        return unmet;
+    }
+    format!("{}\n{}{unmet}", gateways(summary), listeners(summary))
 }
 
 pub(super) fn ready(summary: &Summary) -> String {
