@@ -185,7 +185,10 @@ fn an_unreadable_object_is_known_by_its_key_if_it_says_one() {
         ),
         ("apiVersion: v1\nkind: Secret\nstringData: {a: b}\n", None),
         // Nothing can be called so, and any may have been meant.
-        ("apiVersion: v1\nkind: Secret\nmetadata: {name: A_B}\n", None),
+        (
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: A_B}\n",
+            None,
+        ),
         (
             "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: [b]}\n",
             None,

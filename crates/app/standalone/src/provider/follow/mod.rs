@@ -184,7 +184,9 @@ impl Watch {
             // Changed meanwhile, perhaps while it was read: another time.
             let now_looks = match scan::is_trouble(&file) {
                 true => pending.look.clone(),
-                false => scan::look(&pending.path),
+                // A pipe in the place of a file is no file any more.
+                false => scan::look(&pending.path)
+                    .filter(|look| *look != Look::Once || pending.look.as_ref() == Some(look)),
             };
             if now_looks != pending.look {
                 pending.look = now_looks;

@@ -96,6 +96,10 @@ impl Scan {
             let Some(look) = look(&file.path) else {
                 continue;
             };
+            // A pipe since it was listed. Only those that were named are waited for.
+            if look == Look::Once && !file.is_named {
+                continue;
+            }
             if file.path.is_symlink()
                 && let Ok(real) = file.path.canonicalize()
             {
