@@ -7,6 +7,10 @@ use stunner_translate::ObjectKey;
 use crate::problem::{Fault, Problem};
 use crate::reading::{Manifest, Reading};
 
+/// How many references to nothing are compared with every name there is: whoever has more of them has another problem than
+/// slips of the hand, and the work grows with the square.
+const MOST_COMPARED: usize = 256;
+
 pub(super) struct Findings<'a> {
     readings: &'a [Reading],
     found: Vec<Problem>,
@@ -14,6 +18,7 @@ pub(super) struct Findings<'a> {
     touched: BTreeSet<ObjectKey>,
     /// Fields that the reading of an object already found wrong.
     told: HashMap<*const Manifest, Vec<&'a str>>,
+    compared: usize,
 }
 
 impl<'a> Findings<'a> {
@@ -23,20 +28,17 @@ impl<'a> Findings<'a> {
             found: Vec::new(),
             touched: BTreeSet::new(),
             told: HashMap::new(),
+            compared: 0,
         };
         for reading in readings {
             for problem in &reading.problems {
                 // A problem belongs to the object that began last before it.
-                let starts_before = |manifest: &&Manifest| {
+                let starts_before = |manifest: &Manifest| {
                     let start = manifest.root.place;
                     (start.line, start.column) <= (problem.line, problem.column)
                 };
-                let Some(manifest) = reading
-                    .manifests
-                    .iter()
-                    .filter(starts_before)
-                    .max_by_key(|manifest| (manifest.root.place.line, manifest.root.place.column))
-                else {
+                let before = reading.manifests.partition_point(starts_before);
+                let Some(manifest) = reading.manifests[..before].last() else {
                     continue;
                 };
                 if problem.is_error() {
@@ -84,6 +86,12 @@ impl<'a> Findings<'a> {
     pub(super) fn is_told(&self, manifest: &Manifest, part: &str) -> bool {
         let fields = self.told.get(&std::ptr::from_ref(manifest));
         fields.is_some_and(|fields| fields.iter().any(|field| field.starts_with(part)))
+    }
+
+    /// Whether to look for the name that a reference to nothing may mean.
+    pub(super) fn may_compare(&mut self) -> bool {
+        self.compared += 1;
+        self.compared <= MOST_COMPARED
     }
 
     /// Whether anything is wrong with the object so far.

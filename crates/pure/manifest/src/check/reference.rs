@@ -35,7 +35,7 @@ pub(super) fn resolve(
     let message = format!("there is no {kind} `{}` in the files", shown(to));
     let problem = match world.obscure {
         None => Problem::error(&from.file, place, Fault::DanglingReference, field, message)
-            .hint(hint(world, from, reference)),
+            .hint(hint(world, findings, from, reference)),
         Some(file) => Problem::warning(&from.file, place, Fault::DanglingReference, field, message)
             .hint(format!(
                 "it may be in the part of {file} that cannot be read; mend that first"
@@ -54,17 +54,24 @@ pub(super) fn shown(key: &ObjectKey) -> String {
     }
 }
 
-fn hint(world: &World<'_>, from: &Manifest, reference: &Reference<'_>) -> String {
+fn hint(
+    world: &World<'_>,
+    findings: &mut Findings<'_>,
+    from: &Manifest,
+    reference: &Reference<'_>,
+) -> String {
     let Reference { to, .. } = *reference;
     let kind = to.kind;
     let (namespace, name) = (&to.name.namespace, &to.name.name);
     let keys = || world.of_kind(kind).map(|manifest| &manifest.key.name);
-    let beside: Vec<&str> = keys()
-        .filter(|key| key.namespace == *namespace)
-        .map(|key| key.name.as_str())
-        .collect();
-    if let Some(near) = nearest(name, &beside) {
-        return format!("did you mean `{near}`?");
+    if findings.may_compare() {
+        let beside: Vec<&str> = keys()
+            .filter(|key| key.namespace == *namespace)
+            .map(|key| key.name.as_str())
+            .collect();
+        if let Some(near) = nearest(name, &beside) {
+            return format!("did you mean `{near}`?");
+        }
     }
     let is_static = ObjectKey {
         kind: ObjectKind::StaticService,

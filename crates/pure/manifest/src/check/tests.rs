@@ -245,3 +245,27 @@ stringData: {tls.crt: later, tls.key: later}
         ["a.yaml:6 warning: this is not a chain of X.509 certificates in PEM"]
     );
 }
+
+#[test]
+fn slips_are_guessed_for_the_first_references_only() {
+    let route = |number: usize| {
+        ROUTE
+            .replace("{name: media, ", &format!("{{name: r-{number}, "))
+            .replace("{name: media}", &format!("{{name: medai-{number}}}"))
+    };
+    let routes: Vec<String> = (10..400).map(route).collect();
+    let text = format!("{GATEWAY}---{CLASS}---{CONFIG}---{}", routes.join("---"));
+    let service = SERVICE.replace("name: media,", "name: media-10,");
+    let readings = [
+        read("a.yaml", text.as_bytes()),
+        read("b.yaml", service.as_bytes()),
+    ];
+    let problems = check(&readings);
+    assert_eq!(problems.len(), 390);
+    let guesses = |problem: &&crate::Problem| {
+        let hint = problem.hint.as_deref().unwrap_or_default();
+        hint == "did you mean `media-10`?"
+    };
+    assert!(problems.first().is_some_and(|first| guesses(&first)));
+    assert!(problems.last().is_some_and(|last| !guesses(&last)));
+}
