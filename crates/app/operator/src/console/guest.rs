@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::authorization::v1::{
@@ -26,6 +26,10 @@ use crate::cluster::Refusal;
 
 /// Visitors that are remembered, the latest.
 const GUESTS: usize = 32;
+/// Who has not been seen for this long has closed the page. The token and what was opened with it go too.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(300);
+/// How often that is looked at.
+const SWEPT_EVERY: Duration = Duration::from_secs(30);
 /// How long the API server's word about a token holds.
 const WORD_HOLDS: Duration = Duration::from_secs(30);
 /// Of an API server that could not be asked. Shorter: it may answer by then.
@@ -55,7 +59,7 @@ pub(super) struct Guest {
     pub(super) gathered: tokio::sync::Mutex<Option<(Instant, Arc<Gathered>)>>,
     pub(super) tunnels: Tunnels,
     pub(super) ice_tests: IceTests,
-    seen: Mutex<Instant>,
+    seen: Mutex<tokio::time::Instant>,
 }
 
 impl fmt::Debug for Guest {
@@ -73,7 +77,7 @@ impl Guest {
             checks,
             gathered: tokio::sync::Mutex::default(),
             ice_tests: IceTests::default(),
-            seen: Mutex::new(Instant::now()),
+            seen: Mutex::new(tokio::time::Instant::now()),
         }
     }
 
@@ -145,8 +149,10 @@ async fn sees_gateways(client: &Client, namespaces: &[String]) -> Result<bool, k
 pub(super) struct Guests {
     config: Config,
     checks: Arc<Semaphore>,
-    guests: Mutex<HashMap<[u8; 32], Arc<Guest>>>,
+    latest: Arc<Mutex<Latest>>,
 }
+
+type Latest = HashMap<[u8; 32], Arc<Guest>>;
 
 impl fmt::Debug for Guests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,20 +161,23 @@ impl fmt::Debug for Guests {
 }
 
 impl Guests {
+    /// Must be called within a tokio runtime.
     pub(super) fn new(config: &Config) -> Self {
+        let latest = Arc::default();
+        tokio::spawn(forget_those_who_left(Arc::downgrade(&latest)));
         Guests {
             config: without_credentials(config),
             checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
-            guests: Mutex::default(),
+            latest,
         }
     }
 
     /// `None` for what cannot be a token.
     pub(super) fn guest(&self, token: &str) -> Option<Arc<Guest>> {
         let key: [u8; 32] = Sha256::digest(token).into();
-        let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guests = lock(&self.latest);
         if let Some(guest) = guests.get(&key) {
-            *lock(&guest.seen) = Instant::now();
+            *lock(&guest.seen) = tokio::time::Instant::now();
             return Some(Arc::clone(guest));
         }
         let mut config = self.config.clone();
@@ -186,8 +195,18 @@ impl Guests {
     }
 }
 
-fn lock(at: &Mutex<Instant>) -> std::sync::MutexGuard<'_, Instant> {
-    at.lock().unwrap_or_else(PoisonError::into_inner)
+async fn forget_those_who_left(latest: Weak<Mutex<Latest>>) {
+    loop {
+        tokio::time::sleep(SWEPT_EVERY).await;
+        let Some(latest) = latest.upgrade() else {
+            return;
+        };
+        lock(&latest).retain(|_, guest| lock(&guest.seen).elapsed() < FORGOTTEN_AFTER);
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The way to the API server, for somebody else.
@@ -245,14 +264,20 @@ mod tests {
         }
         let again = guests.guest("first").expect("a guest");
         assert!(!Arc::ptr_eq(&first, &again));
-        assert_eq!(
-            guests
-                .guests
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .len(),
-            GUESTS
-        );
+        assert_eq!(lock(&guests.latest).len(), GUESTS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_closed_the_page_is_forgotten_with_the_token() {
+        let guests = Guests::new(&config());
+        let left = Arc::downgrade(&guests.guest("left").expect("a guest"));
+        let stays = Arc::downgrade(&guests.guest("stays").expect("a guest"));
+        for _ in 0..10 {
+            tokio::time::sleep(FORGOTTEN_AFTER / 5).await;
+            guests.guest("stays").expect("a guest");
+        }
+        assert!(left.upgrade().is_none());
+        assert!(stays.upgrade().is_some());
     }
 
     #[tokio::test]
