@@ -144,10 +144,16 @@ impl Problem {
 
 /// Texts may quote what a file holds: that must neither break the lines of a report nor speak to a terminal.
 fn printable(text: String) -> String {
-    if text.contains(char::is_control) {
-        return text.replace(char::is_control, " ");
+    if text.contains(is_command) {
+        return text.replace(is_command, " ");
     }
     text
+}
+
+/// Characters that do something: controls, the line breaks of Unicode, and those that turn the direction of a text.
+fn is_command(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `FILE:LINE:COL: error: MESSAGE`, with the hint on a line of its own.

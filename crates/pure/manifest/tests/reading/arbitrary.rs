@@ -73,10 +73,13 @@ fn quoted_text_neither_breaks_lines_nor_speaks_to_a_terminal() {
         "apiVersion: stunner.l7mp.io/v1\nkind: GatewayConfig\nmetadata: {name: \"a\\n\\e[31mb\"}\n",
         "apiVersion: stunner.l7mp.io/v1\nkind: \"Gate\\nway\"\nmetadata: {name: a}\n",
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {\"x\\ny\": [1]}, \"q\\nr\": 1}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n\"x\\Ly\\u202Ez\": 1\n",
     ] {
         let reading = read("f", text.as_bytes());
         assert!(!reading.problems.is_empty(), "{text}");
         judge(&reading);
+        let told = reading.problems[0].to_string();
+        assert!(!told.contains(['\u{2028}', '\u{202e}']), "{told}");
     }
 }
 
