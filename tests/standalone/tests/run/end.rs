@@ -99,3 +99,16 @@ fn edits_apply_while_it_drains() {
     let status = stunner.wait_end(SOON).expect("the end");
     assert_eq!(status.code(), Some(0));
 }
+
+#[test]
+fn waiting_for_a_pipe_can_be_ended() {
+    let folder = Folder::default();
+    let pipe = folder.file("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()), "no pipe");
+    let mut stunner = Stunner::start(&[&pipe], &[]);
+    std::thread::sleep(Duration::from_millis(500));
+    stunner.signal(libc::SIGINT);
+    let status = stunner.wait_end(SOON).expect("it waits on");
+    assert_eq!(status.code(), Some(0));
+}

@@ -334,3 +334,28 @@ fn an_ice_test_reaches_the_echo_peer_and_nothing_else() {
     let refused = guest.bind(0x4001, echo.address());
     assert_eq!(refused.map_err(|refusal| refusal.code()), Err(Some(403)));
 }
+
+#[test]
+fn one_gateway_serves_udp_and_tcp_though_a_load_balancer_might_not() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    let both = [("udp", "TURN-UDP", port), ("tcp", "TURN-TCP", port)];
+    folder.write("gateway.yaml", &gateway("gw", &both));
+    let stunner = Stunner::run(&[folder.path()], &[]);
+    let ready = stunner.wait_event("ready");
+    let gateway = &ready["gateways"][0];
+    let listeners = gateway["listeners"].as_array().expect("listeners");
+    for object in listeners.iter().chain([gateway]) {
+        let conditions = object["conditions"].as_array().expect("conditions");
+        let mut conditions = conditions.iter();
+        let programmed = conditions.find(|one| one["type"] == "Programmed");
+        assert_eq!(
+            programmed.expect("a condition")["status"],
+            "True",
+            "{object}"
+        );
+    }
+    for transport in [Transport::Udp, Transport::Tcp] {
+        client_over(transport, port).join(0x4000, echo.address());
+    }
+}

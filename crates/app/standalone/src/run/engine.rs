@@ -21,7 +21,7 @@ use stunner_translate::{
 pub use self::conditions::{Flip, is_good};
 pub use self::findings::{Findings, Question};
 pub use self::report::Report;
-use crate::local::{Fleet, HostAddresses, Localised, Round, localise, overlay, service};
+use crate::local::{Fleet, HostAddresses, Localised, Round, localise, on_host, overlay, service};
 use crate::provider::{Change, News, World};
 
 /// A Service needs one translation to be planned and one to be seen; a third finds nothing new.
@@ -138,7 +138,7 @@ impl Engine {
         let mut dirty = Dirty::new();
         for change in &changes {
             dirty.extend(match &change.object {
-                Some(object) => self.snapshot.apply(object.clone()),
+                Some(object) => self.snapshot.apply(on_host(object.clone())),
                 None => self.snapshot.remove(&change.key),
             });
         }

@@ -112,7 +112,16 @@ async fn serve(options: &RunOptions) -> Result<(), RunError> {
         }
         return Err(RunError::Sources);
     }
-    let (first, mut follower) = Follower::start(options.sources.clone())?;
+    let sources = options.sources.clone();
+    // Standard input, or a file system, may keep it waiting.
+    let starting = tokio::task::spawn_blocking(|| Follower::start(sources));
+    let (first, mut follower) = tokio::select! {
+        started = starting => started.map_err(io::Error::other)??,
+        signal = signals.next() => {
+            output.stopped(Stopped { by: signal.as_str(), drained: true });
+            return Ok(());
+        }
+    };
     let fleet = Fleet::new(fleet_options(options));
     let console = Arc::new(Console::new(fleet.roster()));
     let servers = Servers::open(options, &fleet.roster(), Arc::clone(&console) as _);

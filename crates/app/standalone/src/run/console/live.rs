@@ -123,7 +123,10 @@ fn denial(record: &DenialRecord, backends: &BackendAddresses) -> Denial {
         listener: record.listener.clone(),
         user: record.user.clone(),
         client: record.client.to_string(),
-        peer: record.peer.to_string(),
+        peer: match record.peer.port() {
+            0 => record.peer.ip().to_string(),
+            _ => record.peer.to_string(),
+        },
         reason: record.reason.clone(),
         nearest: nearest
             .map(|nearest| nearest.to_string())
@@ -177,5 +180,24 @@ fn session(session: http::Session) -> Session {
         expires_in_seconds: session.expires_in_seconds,
         to_peers: volume(session.to_peers),
         to_client: volume(session.to_client),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_was_asked_for_as_a_whole_has_no_port() {
+        let shown = |peer: &str| {
+            let record: DenialRecord = serde_json::from_value(serde_json::json!({
+                "at": "2026-01-01T00:00:00.000Z", "listener": "default/gw/udp", "user": "ann",
+                "client": "192.0.2.1:4000", "peer": peer, "transport": "udp", "reason": "no_route",
+            }))
+            .expect("a denial");
+            denial(&record, &BackendAddresses::default()).peer
+        };
+        assert_eq!(shown("10.0.0.7:0"), "10.0.0.7");
+        assert_eq!(shown("10.0.0.7:5000"), "10.0.0.7:5000");
     }
 }
