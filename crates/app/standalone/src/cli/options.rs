@@ -168,6 +168,13 @@ impl TranslateOptions {
     pub(super) fn from_given(given: &Given<'_>) -> Result<TranslateOptions, UsageError> {
         use flags::translate as flags;
         let sources = sources(given, &flags::RECURSIVE)?;
+        // As from `--diff "$UNSET"`: without the comparison that was asked for nothing would ever differ.
+        if given.texts(&flags::DIFF).iter().any(String::is_empty) {
+            return Err(UsageError::new(
+                "`--diff` needs a value",
+                "name the file or folder to compare with",
+            ));
+        }
         Ok(TranslateOptions {
             output: given
                 .value(&flags::OUTPUT, |text| match text {

@@ -291,3 +291,15 @@ fn a_folder_without_a_name_is_none() {
         "error: `init` needs a folder\nhint: for example `stunner init my-gateway`\n"
     );
 }
+
+#[test]
+fn a_comparison_with_nothing_is_not_left_out() {
+    let args = ["stunner", "translate", "d", "--diff", ""].map(OsString::from);
+    let usage = parse(args.into_iter(), &|_: &str| None).expect_err("no folder");
+    assert_eq!(
+        usage.report(),
+        "error: `--diff` needs a value\nhint: name the file or folder to compare with\n"
+    );
+    let unset = parse_in("translate d", &[("STUNNER_TRANSLATE_DIFF", "")]);
+    assert!(matches!(unset, Ok(Command::Translate(options)) if options.diff.is_none()));
+}
