@@ -32,6 +32,7 @@ kind: Gateway
 metadata:
   name: gw
   namespace: default
+  uid: 0b3ad9ac-7d0f-4c8b-9d33-3b7f5b1f2a10
   annotations:
     stunner.l7mp.io/service-type: SERVICE_TYPE
     stunner.l7mp.io/targetport: '{\"udp\": 13478}'
