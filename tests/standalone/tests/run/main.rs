@@ -12,3 +12,4 @@ mod saves;
 mod sessions;
 mod speed;
 mod start;
+mod strangers;
