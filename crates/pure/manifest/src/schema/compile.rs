@@ -109,7 +109,7 @@ fn object(value: &Value) -> Schema {
             Some(values @ Value::Object(_)) => Schema::Map(Map {
                 values: Box::new(compile(values)),
                 max: size(value, "maxProperties"),
-                metadata: false,
+                annotations: false,
             }),
             _ => Schema::Any,
         };

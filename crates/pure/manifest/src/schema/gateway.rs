@@ -54,11 +54,11 @@ fn atomic(fields: Vec<Field>) -> Schema {
     })
 }
 
-fn words(max: usize) -> Schema {
+fn words(max: usize, annotations: bool) -> Schema {
     Schema::Map(Map {
         values: Box::new(Schema::text()),
         max: Some(max),
-        metadata: true,
+        annotations,
     })
 }
 
@@ -131,8 +131,8 @@ pub(super) fn gateway() -> Schema {
         Field::new(
             "infrastructure",
             object(vec![
-                Field::new("labels", words(8)),
-                Field::new("annotations", words(8)),
+                Field::new("labels", words(8, false)),
+                Field::new("annotations", words(8, true)),
                 Field::new(
                     "parametersRef",
                     atomic(vec![
@@ -161,7 +161,7 @@ fn listener() -> Schema {
             object(vec![
                 Field::new("mode", one_of(&["Terminate", "Passthrough"])),
                 Field::new("certificateRefs", list(0, 64, secret_ref())),
-                Field::new("options", words(16)),
+                Field::new("options", words(16, true)),
                 Field::new("frontendValidation", Schema::Ignored),
             ]),
         ),
@@ -212,7 +212,7 @@ fn selector() -> Schema {
             Schema::Map(Map {
                 values: Box::new(Schema::text()),
                 max: None,
-                metadata: true,
+                annotations: false,
             }),
         ),
         Field::new(

@@ -229,8 +229,7 @@ fn of<T: JsonSchema>() -> Schema {
 
 static METADATA: LazyLock<Schema> = LazyLock::new(|| {
     let mut schema = of::<ObjectMeta>();
-    words(&mut schema, &["labels"]);
-    words(&mut schema, &["annotations"]);
+    annotations(&mut schema, &["annotations"]);
     put(&mut schema, &["managedFields"], Schema::Ignored);
     if let Schema::Object(object) = &mut schema {
         // Of older clusters.
@@ -243,7 +242,7 @@ static METADATA: LazyLock<Schema> = LazyLock::new(|| {
 
 fn gateway_config() -> Schema {
     let mut schema = of::<GatewayConfigSpec>();
-    words(&mut schema, &["loadBalancerServiceAnnotations"]);
+    annotations(&mut schema, &["loadBalancerServiceAnnotations"]);
     atomic(&mut schema, &["authRef"]);
     for field in ["userName", "username", "password", "sharedSecret"] {
         hide(&mut schema, &[], field);
@@ -260,8 +259,7 @@ fn udp_route() -> Schema {
 
 fn dataplane() -> Schema {
     let mut schema = of::<DataplaneSpec>();
-    words(&mut schema, &["labels"]);
-    words(&mut schema, &["annotations"]);
+    annotations(&mut schema, &["annotations"]);
     let policies = one_of(&["Always", "IfNotPresent", "Never"]);
     put(&mut schema, &["imagePullPolicy"], policies);
     hide(&mut schema, &["env", "*"], "value");
@@ -278,7 +276,7 @@ fn secret() -> Schema {
                 ..Text::default()
             })),
             max: None,
-            metadata: false,
+            annotations: false,
         })
     };
     let hidden = |name, schema| Field {
@@ -295,7 +293,7 @@ fn secret() -> Schema {
 
 fn service() -> Schema {
     let mut schema = of::<ServiceSpec>();
-    words(&mut schema, &["selector"]);
+    annotations(&mut schema, &["selector"]);
     put(&mut schema, &["ports", "*", "port"], gateway::port());
     let protocol = one_of(&["UDP", "TCP", "SCTP"]);
     put(&mut schema, &["ports", "*", "protocol"], protocol);
@@ -324,10 +322,10 @@ fn put(schema: &mut Schema, path: &[&str], replacement: Schema) {
     }
 }
 
-/// Says that a map holds labels or annotations.
-fn words(schema: &mut Schema, path: &[&str]) {
+/// Says that a map holds annotations.
+fn annotations(schema: &mut Schema, path: &[&str]) {
     if let Some(Schema::Map(map)) = schema.at(path) {
-        map.metadata = true;
+        map.annotations = true;
     }
 }
 

@@ -58,8 +58,8 @@ pub(crate) struct List {
 pub(crate) struct Map {
     pub(crate) values: Box<Schema>,
     pub(crate) max: Option<usize>,
-    /// Labels or annotations: values are strings, and are often written without quotes.
-    pub(crate) metadata: bool,
+    /// Annotations: values are strings, are often written without quotes, and may hold anything.
+    pub(crate) annotations: bool,
 }
 
 /// A mapping with keys of the schema's choice.

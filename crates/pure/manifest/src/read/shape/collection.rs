@@ -103,7 +103,7 @@ impl Shaper<'_> {
             // A map of strings takes nothing for the empty string, as Go does.
             Value::Null if is_text => Some(Json::String(String::new())),
             Value::Null => Some(Json::Null),
-            Value::Scalar(scalar) if map.metadata && is_text => {
+            Value::Scalar(scalar) if map.annotations && is_text => {
                 let meaning = Meaning::of(scalar);
                 if meaning != Meaning::Text {
                     let noun = meaning.noun();
@@ -113,7 +113,7 @@ impl Shaper<'_> {
                 }
                 Some(Json::String(scalar.text.clone()))
             }
-            _ if map.metadata => {
+            _ if map.annotations => {
                 let hidden = std::mem::replace(&mut self.hidden, true);
                 let value = self.value(node, &map.values);
                 self.hidden = hidden;
