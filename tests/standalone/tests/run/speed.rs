@@ -1,16 +1,82 @@
 //! How fast it is. Times are printed for every binary and judged for an optimised one.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use interop_tests::client::{Credentials, TurnClient};
+use interop_tests::config::Transport;
 use interop_tests::echo::UdpEcho;
+use interop_tests::pki::TestCa;
 use interop_tests::ports::free_port;
-use standalone_tests::manifests::{Folder, class, gateway, route, route_to, static_service};
+use standalone_tests::manifests::{
+    Folder, PASSWORD, USER, class, gateway, route, route_to, static_service,
+};
 use standalone_tests::stunner::{Stunner, client, is_release};
 
 /// Of a file before it is read.
 const STILLNESS: Duration = Duration::from_millis(100);
 const ROUTES: usize = 1_000;
+/// Waiting for CPUs in a round that says that the machine is busy. What is measured has a few threads of its own.
+const DISTURBED: Duration = Duration::from_millis(25);
+
+/// How long somebody has waited for a CPU, which others had; nothing where the kernel does not count it.
+fn waited_for_cpus() -> Duration {
+    let pressure = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
+    let total = pressure.split_whitespace();
+    let mut total = total.filter_map(|word| word.strip_prefix("total="));
+    let total = total.next().and_then(|total| total.parse().ok());
+    Duration::from_micros(total.unwrap_or_default())
+}
+
+/// One measurement.
+struct Round {
+    began: Instant,
+    waited: Duration,
+}
+
+impl Round {
+    fn begin() -> Self {
+        Round {
+            waited: waited_for_cpus(),
+            began: Instant::now(),
+        }
+    }
+}
+
+/// Measurements of the same. Each must be good that was not disturbed by something else on the machine.
+#[derive(Default)]
+struct Rounds {
+    undisturbed: Vec<Duration>,
+    disturbed: Vec<Duration>,
+}
+
+impl Rounds {
+    fn end(&mut self, what: &str, round: Round) {
+        let took = round.began.elapsed();
+        let waited = waited_for_cpus().saturating_sub(round.waited);
+        println!("{what}: {took:.1?} (threads waited {waited:.1?} for a CPU)");
+        match waited < DISTURBED {
+            true => self.undisturbed.push(took),
+            false => self.disturbed.push(took),
+        }
+    }
+
+    #[track_caller]
+    fn judge(self, limit: Duration) {
+        if !is_release() {
+            return;
+        }
+        for took in &self.undisturbed {
+            assert!(*took < limit, "{took:?} on an idle machine");
+        }
+        if self.undisturbed.is_empty() {
+            let best = self.disturbed.iter().min().expect("a round");
+            assert!(*best < limit, "{best:?} at best on a busy machine");
+        }
+    }
+}
 
 #[test]
 fn ten_gateways_relay_within_200_ms_of_a_cold_start() {
@@ -28,22 +94,71 @@ fn ten_gateways_relay_within_200_ms_of_a_cold_start() {
         folder.write(&format!("{name}.yaml"), &text);
     }
     let _ = standalone_tests::binary::stunner();
-    let mut best = Duration::MAX;
+    let mut rounds = Rounds::default();
     for _ in 0..3 {
-        let began = Instant::now();
+        let round = Round::begin();
         let stunner = Stunner::start(&[folder.path()], &[]);
         let first = first_relayed(ports[9], &echo);
         let last = first_relayed(ports[0], &echo);
-        let took = began.elapsed();
-        println!(
-            "cold start, 10 Gateways: {took:?} (through the first and the last: {first}, {last} tries)"
-        );
-        best = best.min(took);
+        println!("through the last and the first after {first} and {last} tries");
+        rounds.end("cold start, 10 Gateways", round);
         drop(stunner);
     }
-    if is_release() {
-        assert!(best < Duration::from_millis(200), "{best:?}");
+    rounds.judge(Duration::from_millis(200));
+}
+
+/// Certificates to parse, TCP listeners, and nothing of the binary or the manifests in the page cache.
+#[test]
+fn ten_gateways_with_tls_relay_within_200_ms_of_a_cold_start_from_disk() {
+    let (echo, ca) = (UdpEcho::start("127.0.0.1:0"), TestCa::new());
+    let identity = ca.ecdsa("turn.example.test");
+    let folder = Folder::default();
+    folder.write("class.yaml", &class());
+    let mut ports = Vec::new();
+    for number in 0..10 {
+        let (name, udp, tls) = (format!("gw-{number}"), free_port(), free_port());
+        let listeners = gateway(&name, &[("udp", "TURN-UDP", udp), ("tls", "TURN-TLS", tls)]);
+        let text = format!(
+            "{listeners}    tls:\n      certificateRefs:\n      - name: {name}\n---\n\
+             apiVersion: v1\nkind: Secret\nmetadata:\n  name: {name}\n  namespace: default\n\
+             data:\n  tls.crt: {}\n  tls.key: {}\n---\n{}",
+            identity.cert_base64(),
+            identity.key_base64(),
+            route(&name, &name, &["127.0.0.1/32"])
+        );
+        folder.write(&format!("{name}.yaml"), &text);
+        ports.push((udp, tls));
     }
+    let binary = standalone_tests::binary::stunner();
+    let mut rounds = Rounds::default();
+    for _ in 0..3 {
+        forget(binary);
+        for number in 0..10 {
+            forget(&folder.file(&format!("gw-{number}.yaml")));
+        }
+        let round = Round::begin();
+        let stunner = Stunner::start(&[folder.path()], &[]);
+        let (udp, tls) = ports[9];
+        first_relayed(udp, &echo);
+        let server = SocketAddr::from(([127, 0, 0, 1], tls));
+        let credentials = Credentials::new(USER, PASSWORD);
+        TurnClient::connect(Transport::Tls, server, ca.root_pem())
+            .with_credentials(credentials)
+            .join(0x4000, echo.address());
+        rounds.end("cold start from disk, 10 Gateways with TLS", round);
+        drop(stunner);
+    }
+    // How fast the disk is, is not ours to judge: the binary alone has tens of megabytes.
+    rounds.judge(Duration::from_millis(1000));
+}
+
+/// Asks the kernel to drop a file from its cache; it does so for pages that nobody has mapped.
+fn forget(path: &Path) {
+    let asked = Command::new("dd")
+        .arg(format!("if={}", path.display()))
+        .args(["iflag=nocache", "count=0", "status=none"])
+        .status();
+    assert!(asked.is_ok_and(|status| status.success()), "dd");
 }
 
 /// Whether a Binding request is answered at once. A datagram to a port that nobody has comes back as an ICMP error.
@@ -112,9 +227,8 @@ fn an_edit_of_one_route_of_1000_takes_effect_within_100_ms_beyond_the_stillness(
         client.allocate().expect("an allocation");
         let peer = "127.9.9.9:1".parse().expect("an address");
         assert!(client.permit(peer).is_err());
-        let mut best = Duration::MAX;
-        for round in 0..3 {
-            let number = 500 + round;
+        let mut rounds = Rounds::default();
+        for number in 500..505 {
             let edited = |at: usize| match at == number {
                 true => "target".to_owned(),
                 false => format!("svc-{at}"),
@@ -123,24 +237,19 @@ fn an_edit_of_one_route_of_1000_takes_effect_within_100_ms_beyond_the_stillness(
                 true => folder.replace("routes.yaml", &all(&edited).join("---\n")),
                 false => folder.replace(&format!("route-{number}.yaml"), &route(number, "target")),
             }
-            let began = Instant::now();
+            let round = Round::begin();
             while client.permit(peer).is_err() {
                 assert!(
-                    began.elapsed() < Duration::from_secs(20),
+                    round.began.elapsed() < Duration::from_secs(20),
                     "the edit has no effect"
                 );
                 std::thread::sleep(Duration::from_millis(1));
             }
-            let took = began.elapsed();
-            println!(
-                "edit of one route of {ROUTES}, {}: {took:?}",
-                if in_one_file {
-                    "in one file"
-                } else {
-                    "a file each"
-                }
-            );
-            best = best.min(took);
+            let what = match in_one_file {
+                true => "edit of one route of 1,000 in one file",
+                false => "edit of one route of 1,000, a file each",
+            };
+            rounds.end(what, round);
             // Back again, so that the next edit has an effect.
             match in_one_file {
                 true => folder.replace("routes.yaml", &all(&own).join("---\n")),
@@ -153,9 +262,7 @@ fn an_edit_of_one_route_of_1000_takes_effect_within_100_ms_beyond_the_stillness(
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
-        if is_release() {
-            assert!(best < STILLNESS + Duration::from_millis(100), "{best:?}");
-        }
+        rounds.judge(STILLNESS + Duration::from_millis(100));
         drop(stunner);
     }
 }

@@ -27,6 +27,9 @@ pub const STILLNESS: Duration = Duration::from_millis(100);
 /// How often to look though nothing was heard: not every file system tells.
 const POLL: Duration = Duration::from_secs(1);
 
+/// How much the times of files may lag behind: the kernel reads its clock now and then.
+const CLOCK_TICK: Duration = Duration::from_millis(4);
+
 /// A file that takes longer than a blink to read. At the start the others do not wait for it.
 const LARGE: u64 = 1 << 20;
 
@@ -116,18 +119,19 @@ impl Watch {
 
     fn follow(mut self, sender: &mpsc::UnboundedSender<News>) {
         let mut sentinel = Sentinel::new();
+        let mut heard = None;
         while !sender.is_closed() {
             let scan = Scan::of(&self.sources);
             // Armed before the files are compared: what changes later leaves a poke behind.
             sentinel.arm(&scan.folders);
-            self.compare(scan, Instant::now());
+            self.compare(scan, Instant::now(), heard);
             loop {
-                let heard = sentinel.wait(self.patience(Instant::now()));
+                heard = sentinel.wait(self.patience(Instant::now()));
                 let news = self.read_still(Instant::now());
                 if !news.is_empty() && sender.send(news).is_err() {
                     return;
                 }
-                if heard || self.pending.is_empty() {
+                if heard.is_some() || self.pending.is_empty() {
                     break;
                 }
             }
@@ -143,8 +147,8 @@ impl Watch {
         due.min().unwrap_or(POLL)
     }
 
-    /// Notes what is not as it was, and since when.
-    fn compare(&mut self, scan: Scan, now: Instant) {
+    /// Notes what is not as it was, and since when. The look was taken because something was heard.
+    fn compare(&mut self, scan: Scan, now: Instant, heard: Option<Instant>) {
         let known = self.known.keys();
         let found = scan.files.keys();
         let pending = self.pending.keys();
@@ -162,8 +166,8 @@ impl Watch {
                 let path = found.map(|found| found.path.clone());
                 let pending = Pending {
                     path: path.unwrap_or_else(|| PathBuf::from(&file.name)),
+                    since: still_since(look, now, heard),
                     look: look.cloned(),
-                    since: now,
                 };
                 self.pending.insert(file, pending);
             }
@@ -203,6 +207,15 @@ impl Watch {
         self.pending = restless;
         news
     }
+}
+
+/// Since when a file is as it looks now. Looking at very many files takes its time, which is not added to the stillness:
+/// the time of the last change is believed as far back as something was heard, and no further, since clocks are set.
+fn still_since(look: Option<&Look>, now: Instant, heard: Option<Instant>) -> Instant {
+    let looking = heard.map_or(Duration::ZERO, |heard| now.saturating_duration_since(heard));
+    let age = look.and_then(Look::age).unwrap_or_default();
+    let still = age.saturating_sub(CLOCK_TICK).min(looking);
+    now.checked_sub(still).unwrap_or(now)
 }
 
 /// What a file has to say.

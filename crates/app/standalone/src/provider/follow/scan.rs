@@ -5,6 +5,7 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stunner_manifest::{Fault, Problem};
 
@@ -35,6 +36,19 @@ pub(super) enum Look {
     Closed(io::ErrorKind),
     /// No file at all, but something to say about a path.
     Trouble(Problem),
+}
+
+impl Look {
+    /// How long ago the file was changed, if that is known. Nobody can choose this time, unlike that of modification.
+    pub(super) fn age(&self) -> Option<Duration> {
+        let Look::File { changed, .. } = self else {
+            return None;
+        };
+        let seconds = u64::try_from(changed.0).ok()?;
+        let nanoseconds = u32::try_from(changed.1).ok()?;
+        let changed = UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds))?;
+        SystemTime::now().duration_since(changed).ok()
+    }
 }
 
 /// How a path looks; `None` when there is nothing.

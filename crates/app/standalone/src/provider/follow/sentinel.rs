@@ -88,15 +88,14 @@ impl Sentinel {
         }
     }
 
-    /// Returns soon after something happened, with `true`, or after this time.
-    pub(super) fn wait(&mut self, time: Duration) -> bool {
+    /// Returns soon after something happened, with when that was, or after this time.
+    pub(super) fn wait(&mut self, time: Duration) -> Option<Instant> {
         let began = Instant::now();
-        let heard = self.pokes.recv_timeout(time).is_ok();
-        if heard {
-            let left = time.saturating_sub(began.elapsed());
-            std::thread::sleep(BUNCH.min(left));
-            let _ = self.pokes.try_recv();
-        }
-        heard
+        self.pokes.recv_timeout(time).ok()?;
+        let heard = Instant::now();
+        let left = time.saturating_sub(began.elapsed());
+        std::thread::sleep(BUNCH.min(left));
+        let _ = self.pokes.try_recv();
+        Some(heard)
     }
 }

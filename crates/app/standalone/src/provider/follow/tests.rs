@@ -17,7 +17,7 @@ fn watch(folder: &TempDir) -> Watch {
 
 impl Watch {
     fn look_around(&mut self, now: Instant) -> Vec<String> {
-        self.compare(Scan::of(&self.sources), now);
+        self.compare(Scan::of(&self.sources), now, None);
         let news = self.read_still(now);
         news.into_iter()
             .map(|(file, told)| tell(&file, &told))
@@ -128,4 +128,28 @@ fn at_the_start_nobody_waits_for_a_large_file() {
         watch.look_around(start + STILLNESS),
         ["large.yaml: 1 objects"]
     );
+}
+
+#[test]
+fn the_time_that_looking_takes_is_not_added_to_the_stillness() {
+    let now = Instant::now() + Duration::from_secs(60);
+    let heard = Some(now - Duration::from_millis(30));
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("a.yaml");
+    fs::write(&path, SERVICE).expect("a file");
+    let fresh = scan::look(&path);
+    let since = still_since(fresh.as_ref(), now, heard);
+    assert!(
+        now - since < Duration::from_millis(30),
+        "it has just changed"
+    );
+    std::thread::sleep(Duration::from_millis(50));
+    let since = still_since(fresh.as_ref(), now, heard);
+    assert_eq!(
+        now - since,
+        Duration::from_millis(30),
+        "and no further back"
+    );
+    assert_eq!(still_since(fresh.as_ref(), now, None), now);
+    assert_eq!(still_since(None, now, heard), now);
 }
