@@ -123,3 +123,23 @@ fn people_are_not_flooded() {
         "{lines:#?}"
     );
 }
+
+#[test]
+fn nothing_is_missed_that_a_large_file_has() {
+    let folder = Folder::quickstart(free_port());
+    folder.write("route.yaml", &route_to("media", "gw", "last"));
+    let mut services: Vec<String> = (0..9_000)
+        .map(|number| static_service(&format!("service-{number}"), &["127.0.0.1/32"]))
+        .collect();
+    services.push(static_service("last", &["127.0.0.1/32"]));
+    folder.write("services.yaml", &services.join("---\n"));
+    let stunner = Stunner::run(&[folder.path()], &[]);
+    stunner.wait_event("changed");
+    // What comes after all checks of what was before.
+    folder.write("stray.yaml", &route_to("stray", "gw", "nowhere"));
+    stunner.wait_for("problem", |event| {
+        event["event"] == "problem" && is_about(event, "stray.yaml")
+    });
+    let problems = told(&stunner, "`default/last`");
+    assert!(problems.is_empty(), "{problems:#?}");
+}

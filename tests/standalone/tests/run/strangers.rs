@@ -101,7 +101,8 @@ fn guest(port: u16, credentials: &Credentials) -> TurnClient {
 #[test]
 fn the_credential_of_an_ice_test_reaches_its_echo_and_nothing_else() {
     let (port, other_port) = (free_port(), free_port());
-    let routed = UdpEcho::start("127.0.0.1:0").address();
+    let peer = UdpEcho::start("127.0.0.1:0");
+    let routed = peer.address();
     let folder = Folder::quickstart(port);
     let other = [
         gateway("other", &[("udp", "TURN-UDP", other_port)]),

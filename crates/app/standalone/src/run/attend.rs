@@ -107,7 +107,9 @@ impl Attendant {
 
     /// Has what is in force checked, once it is in force. It takes longer than an edit may.
     fn check(&mut self) {
+        // While a large file is still to be read, references to what it holds would be in the air.
         if self.checking.is_none()
+            && self.follower.has_read_all()
             && let Some(question) = self.engine.question()
         {
             self.checking = Some(tokio::task::spawn_blocking(|| question.answer()));

@@ -26,6 +26,8 @@ use crate::input::{Sources, read_file, read_named, read_stdin};
 pub const STILLNESS: Duration = Duration::from_millis(100);
 /// How often to look though nothing was heard: not every file system tells.
 const POLL: Duration = Duration::from_secs(1);
+/// At least so many times as long as a look takes. Ten thousand files would keep a CPU busy otherwise.
+const REST: u32 = 50;
 
 /// How much the times of files may lag behind: the kernel reads its clock now and then.
 const CLOCK_TICK: Duration = Duration::from_millis(4);
@@ -90,6 +92,7 @@ struct Watch {
     /// The files as they were when they were read.
     known: BTreeMap<FileId, Look>,
     pending: BTreeMap<FileId, Pending>,
+    poll: Duration,
 }
 
 impl Watch {
@@ -98,6 +101,7 @@ impl Watch {
             sources,
             known: BTreeMap::new(),
             pending: BTreeMap::new(),
+            poll: POLL,
         }
     }
 
@@ -121,7 +125,9 @@ impl Watch {
         let mut sentinel = Sentinel::new();
         let mut heard = None;
         while !sender.is_closed() {
+            let began = Instant::now();
             let scan = Scan::of(&self.sources);
+            self.poll = POLL.max(began.elapsed() * REST).min(POLL * REST);
             // Armed before the files are compared: what changes later leaves a poke behind.
             sentinel.arm(&scan.folders);
             self.compare(scan, Instant::now(), heard);
@@ -144,7 +150,7 @@ impl Watch {
             let age = now.saturating_duration_since(pending.since);
             STILLNESS.saturating_sub(age)
         });
-        due.min().unwrap_or(POLL)
+        due.min().unwrap_or(self.poll)
     }
 
     /// Notes what is not as it was, and since when. The look was taken because something was heard.
