@@ -159,6 +159,9 @@ impl Watch {
         let found = scan.files.keys();
         let pending = self.pending.keys();
         let all: BTreeSet<FileId> = known.chain(found).chain(pending).cloned().collect();
+        let mut changed = Vec::new();
+        // What is found changed together is read together: a file that was moved is never there twice, or not at all.
+        let mut since = heard.unwrap_or(now).min(now);
         for file in all {
             let found = scan.files.get(&file);
             let look = found.map(|found| &found.look);
@@ -169,14 +172,14 @@ impl Watch {
             let pending = self.pending.get(&file);
             let is_still = pending.is_some_and(|pending| pending.look.as_ref() == look);
             if !is_still {
+                since = since.max(still_since(look, now, heard));
                 let path = found.map(|found| found.path.clone());
-                let pending = Pending {
-                    path: path.unwrap_or_else(|| PathBuf::from(&file.name)),
-                    since: still_since(look, now, heard),
-                    look: look.cloned(),
-                };
-                self.pending.insert(file, pending);
+                let path = path.unwrap_or_else(|| PathBuf::from(&file.name));
+                changed.push((file, path, look.cloned()));
             }
+        }
+        for (file, path, look) in changed {
+            self.pending.insert(file, Pending { path, look, since });
         }
     }
 

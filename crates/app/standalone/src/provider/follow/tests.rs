@@ -153,3 +153,24 @@ fn the_time_that_looking_takes_is_not_added_to_the_stillness() {
     assert_eq!(still_since(fresh.as_ref(), now, None), now);
     assert_eq!(still_since(None, now, heard), now);
 }
+
+#[test]
+fn a_file_that_was_moved_is_never_there_twice_or_not_at_all() {
+    let folder = TempDir::new().expect("a folder");
+    let mut watch = watch(&folder);
+    let (here, there) = (folder.path().join("a.yaml"), folder.path().join("b.yaml"));
+    fs::write(&here, SERVICE).expect("a file");
+    let start = Instant::now();
+    watch.look_around(start);
+    assert_eq!(watch.look_around(start + STILLNESS), ["a.yaml: 1 objects"]);
+    fs::rename(&here, &there).expect("a rename");
+    std::thread::sleep(Duration::from_millis(20));
+    let later = start + STILLNESS * 3;
+    let heard = Some(later - Duration::from_millis(15));
+    watch.compare(Scan::of(&watch.sources), later, heard);
+    let just_before = later + STILLNESS - Duration::from_millis(1);
+    assert!(watch.read_still(just_before).is_empty());
+    let news = watch.read_still(later + STILLNESS);
+    let news: Vec<String> = news.iter().map(|(file, told)| tell(file, told)).collect();
+    assert_eq!(news, ["a.yaml: gone", "b.yaml: 1 objects"]);
+}
