@@ -112,3 +112,36 @@ fn waiting_for_a_pipe_can_be_ended() {
     let status = stunner.wait_end(SOON).expect("it waits on");
     assert_eq!(status.code(), Some(0));
 }
+
+/// As when the terminal is closed under `nohup`, or a program that read its output has ended.
+#[test]
+fn it_serves_on_when_nobody_reads_what_it_says() {
+    let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
+    let folder = Folder::quickstart(port);
+    let mut command = std::process::Command::new(standalone_tests::binary::stunner());
+    command.arg("run").arg(folder.path());
+    command.args(["--address", "127.0.0.1"]);
+    for server in ["health", "metrics", "admin", "console"] {
+        command.args([&format!("--{server}-address"), "off"]);
+    }
+    let (out, told) = std::io::pipe().expect("a pipe");
+    command
+        .stdout(told.try_clone().expect("a pipe"))
+        .stderr(told);
+    let mut child = command.spawn().expect("start stunner");
+    drop((command, out));
+    let serves = || standalone_tests::stunner::client(port).allocate().is_ok();
+    assert!(wait_until(SOON, serves));
+    folder.write("gateway.yaml", "kind: [");
+    std::thread::sleep(Duration::from_millis(500));
+    folder.write(
+        "route.yaml",
+        &route("media", "gw", &["127.0.0.0/24", "127.0.7.0/24"]),
+    );
+    std::thread::sleep(Duration::from_millis(500));
+    let end = child.try_wait().expect("a process");
+    client(port).join(0x4000, echo.address());
+    child.kill().expect("the end");
+    child.wait().expect("the end");
+    assert_eq!(end, None);
+}

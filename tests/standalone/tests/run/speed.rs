@@ -148,8 +148,7 @@ fn ten_gateways_with_tls_relay_within_200_ms_of_a_cold_start_from_disk() {
         rounds.end("cold start from disk, 10 Gateways with TLS", round);
         drop(stunner);
     }
-    // How fast the disk is, is not ours to judge: the binary alone has tens of megabytes.
-    rounds.judge(Duration::from_millis(1000));
+    rounds.judge(Duration::from_millis(200));
 }
 
 /// Asks the kernel to drop a file from its cache; it does so for pages that nobody has mapped.

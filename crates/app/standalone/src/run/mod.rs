@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use self::attend::Attendant;
 use self::console::Console;
 use self::engine::Engine;
-use self::output::{Output, Stopped};
+use self::output::{Output, Stopped, complain};
 use self::servers::Servers;
 use self::signals::{Signal, Signals};
 use self::summary::Summary;
@@ -70,7 +70,7 @@ pub fn run(options: RunOptions) -> ExitCode {
     let sources = match options.sources.clone().or_current_folder("run") {
         Ok(sources) => sources,
         Err(usage) => {
-            eprint!("{}", usage.report());
+            complain(&usage.report().to_string());
             return ExitCode::from(EXIT_USAGE);
         }
     };
@@ -83,7 +83,7 @@ pub fn run(options: RunOptions) -> ExitCode {
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprint!("{}", report(&error, None));
+            complain(&report(&error, None).to_string());
             return ExitCode::from(EXIT_PROBLEM);
         }
     };
@@ -96,7 +96,7 @@ pub fn run(options: RunOptions) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprint!("{}", report(&error, error.hint()));
+            complain(&report(&error, error.hint()).to_string());
             ExitCode::from(EXIT_PROBLEM)
         }
     }

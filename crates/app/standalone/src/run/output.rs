@@ -75,15 +75,14 @@ impl Output {
             self.problem(problem, report.held.get(&problem.file).copied());
         }
         if more > 0 {
-            eprint!("{}", text::more_problems(more));
+            complain(&text::more_problems(more));
         }
     }
 
     /// A fault of a file, and how many of its objects stay as they were.
     pub fn problem(&self, problem: &Problem, held: Option<usize>) {
         match self.form {
-            // Where compilers tell it.
-            RunOutput::Text => eprint!("{}", text::problem(problem, held)),
+            RunOutput::Text => complain(&text::problem(problem, held)),
             RunOutput::Json => self.print(&json::problem(problem, held)),
         }
     }
@@ -91,9 +90,11 @@ impl Output {
     /// A server beside the gateways that could not be started.
     pub fn no_server(&self, problem: &super::servers::NotServed) {
         match self.form {
-            RunOutput::Text => eprintln!("warning: {problem}\n  hint: {}", problem.hint()),
+            RunOutput::Text => {
+                complain(&format!("warning: {problem}\n  hint: {}\n", problem.hint()));
+            }
             RunOutput::Json => {
-                eprintln!("warning: {problem}; {}", problem.hint());
+                complain(&format!("warning: {problem}; {}\n", problem.hint()));
                 self.print(&json::no_server(problem));
             }
         }
@@ -118,4 +119,9 @@ impl Output {
         let _ = out.write_all(text.as_bytes());
         let _ = out.flush();
     }
+}
+
+/// On standard error, where compilers tell it. Unlike with the macros of the standard library, nobody has to be there.
+pub fn complain(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
