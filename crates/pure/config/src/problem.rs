@@ -2,24 +2,7 @@
 
 use std::fmt;
 
-/// How much a [`Problem`] matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The configuration cannot be used.
-    Error,
-    /// The configuration is used, but probably does not say what its author means.
-    Warning,
-}
-
-impl Severity {
-    /// The word used in diagnostics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        }
-    }
-}
+pub use stunner_document::Severity;
 
 /// One finding about a configuration text.
 ///

@@ -4,31 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 use stunner_document::Place;
-
-/// How much a [`Problem`] matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// What it is about is left out, or an API server would refuse it.
-    Error,
-    /// It is used, but probably does not say what its author means, or should be written otherwise.
-    Warning,
-}
-
-impl Severity {
-    /// The word used in diagnostics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        }
-    }
-}
-
-impl Serialize for Severity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
+pub use stunner_document::Severity;
 
 /// The class of a [`Problem`], for programs; people read the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,6 +60,7 @@ pub struct Problem {
     pub line: u32,
     /// Column of the file in characters, from 1.
     pub column: u32,
+    #[serde(serialize_with = "severity_word")]
     pub severity: Severity,
     #[serde(skip)]
     pub fault: Fault,
@@ -140,6 +117,10 @@ impl Problem {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+}
+
+fn severity_word<S: Serializer>(severity: &Severity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(severity.as_str())
 }
 
 /// Texts may quote what a file holds: that must neither break the lines of a report nor speak to a terminal.
