@@ -55,6 +55,15 @@ fn dual_stack_relays_to_both_families_whichever_way_clients_come() {
         let mut stunner = Stunner::start_with(&[&folder("dual-stack")], &[], &output);
         let ready = stunner.wait_event("ready");
         assert_good(&ready);
+        assert_eq!(
+            ready["iceServers"][0]["urls"],
+            serde_json::json!([
+                format!("turn:{SERVER}:3478?transport=udp"),
+                format!("turn:[{SERVER_V6}]:3478?transport=udp"),
+                format!("turn:{SERVER}:3478?transport=tcp"),
+                format!("turn:[{SERVER_V6}]:3478?transport=tcp"),
+            ])
+        );
         let play = Play {
             link: &link,
             stunner: &stunner,

@@ -1,5 +1,7 @@
 //! What is served, as it is told: Gateways, where clients reach them, and with which credentials.
 
+use std::net::IpAddr;
+
 use base64::Engine as _;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
@@ -175,8 +177,7 @@ fn credentials(auth: &AuthMethod, expiry: u64) -> Option<(String, String)> {
 
 fn ice_server(config: &Config, expiry: u64) -> IceServer {
     let (username, credential) = credentials(&config.auth.method, expiry).unzip();
-    let url = |listener: &Listener| {
-        let uri = listener.turn_uri();
+    let url = |uri: String| {
         match (&username, uri.split_once('?')) {
             (Some(_), _) => uri,
             // Without credentials there is only STUN, whose URIs have no transport (RFC 7064).
@@ -185,10 +186,27 @@ fn ice_server(config: &Config, expiry: u64) -> IceServer {
         }
     };
     IceServer {
-        urls: config.listeners.iter().map(url).collect(),
+        urls: config.listeners.iter().flat_map(uris).map(url).collect(),
         username,
         credential,
     }
+}
+
+/// The URI of a listener; where clients are told an address of this host, that of the other family too.
+fn uris(listener: &Listener) -> Vec<String> {
+    let told = listener.public_address.parse::<IpAddr>().ok();
+    let mut others: Vec<IpAddr> = listener.addresses.fixed().collect();
+    match told {
+        Some(told) if others.contains(&told) => others.retain(|address| *address != told),
+        _ => others.clear(),
+    }
+    let of_other = others.into_iter().map(|address| Listener {
+        public_address: address.to_string(),
+        ..listener.clone()
+    });
+    std::iter::once(listener.turn_uri())
+        .chain(of_other.map(|listener| listener.turn_uri()))
+        .collect()
 }
 
 fn trial(config: &Config, expiry: u64) -> Option<Trial> {
