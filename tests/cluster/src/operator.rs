@@ -5,6 +5,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use interop_tests::binary::find;
 use interop_tests::ports::free_port;
 use interop_tests::process::Process;
 
@@ -221,35 +222,11 @@ fn address(flag: &str, port: u16) -> String {
 /// The binary: `OPERATOR_BIN`, else built with cargo in the profile of the test itself.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| match std::env::var_os("OPERATOR_BIN") {
-        Some(path) => PathBuf::from(path),
-        None => build(),
+    BINARY.get_or_init(|| {
+        find(
+            "OPERATOR_BIN",
+            "stunner-operator",
+            "stunner-gateway-operator",
+        )
     })
-}
-
-fn build() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    let package = [
-        "-p",
-        "stunner-operator",
-        "--bin",
-        "stunner-gateway-operator",
-    ];
-    command
-        .current_dir(&root)
-        .args(["build", "--locked", "--quiet"])
-        .args(package);
-    let profile = if cfg!(debug_assertions) {
-        "debug"
-    } else {
-        command.arg("--release");
-        "release"
-    };
-    let status = command.status().expect("run cargo build");
-    assert!(status.success(), "cargo build of the operator failed");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    target.join(profile).join("stunner-gateway-operator")
 }

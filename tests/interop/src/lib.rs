@@ -10,6 +10,7 @@
     reason = "a harness panics to fail the test"
 )]
 
+pub mod binary;
 pub mod browser;
 pub mod cache;
 pub mod cds;

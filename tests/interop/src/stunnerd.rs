@@ -1,4 +1,4 @@
-//! The server under test: finding or building the binary, starting it, changing its config, asking it.
+//! The server under test: starting it, changing its config, asking it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::binary::find;
 use crate::config::Config;
 use crate::http::{self, Answer};
 use crate::ports::free_port;
@@ -18,40 +19,7 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 /// The binary: `STUNNERD_BIN`, else built with cargo in the profile of the test itself.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| match std::env::var_os("STUNNERD_BIN") {
-        Some(path) => PathBuf::from(path),
-        None => build(),
-    })
-}
-
-fn build() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.current_dir(&root).args([
-        "build",
-        "--locked",
-        "--quiet",
-        "-p",
-        "stunner-dataplane",
-        "--bin",
-        "stunnerd",
-    ]);
-    let profile = if cfg!(debug_assertions) {
-        "debug"
-    } else {
-        "release"
-    };
-    if profile == "release" {
-        command.arg("--release");
-    }
-    let status = command.status().expect("run cargo build");
-    assert!(status.success(), "cargo build of stunnerd failed");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let binary = target.join(profile).join("stunnerd");
-    assert!(binary.exists(), "no {} after the build", binary.display());
-    binary
+    BINARY.get_or_init(|| find("STUNNERD_BIN", "stunner-dataplane", "stunnerd"))
 }
 
 /// How to start it; the defaults suit most tests.
