@@ -1,6 +1,7 @@
 //! Command lines as our programs take them.
 //!
-//! **What it is.** A program describes its flags in one table of [`Flag`]s, made with [`flags!`]. From that table come
+//! **What it is.** A program describes its flags in one table of [`Flag`]s, made with [`flags!`]; those that stand in the
+//! tables of several programs are made with [`shared_flags!`]. From the table come
 //! the words that are understood ([`Program::read`]), the variables that stand in for flags, and the help text, from
 //! which the reference pages are made. What was said is asked for by flag ([`Given`]); a mistake is a [`UsageError`]
 //! that says what to do instead.
@@ -19,7 +20,7 @@ pub mod values;
 pub use duration::{DurationError, parse_duration};
 pub use given::{Environment, Given};
 pub use report::{UsageError, report};
-pub use table::{Flag, Program, Takes, flag, short};
+pub use table::{Flag, Program, Takes, flag, short, under};
 pub use values::Wrong;
 
 /// Exit codes.

@@ -52,6 +52,11 @@ pub const fn short(short: char, flag: Flag) -> Flag {
     }
 }
 
+/// The flag in another section of the help.
+pub const fn under(section: &'static str, flag: Flag) -> Flag {
+    Flag { section, ..flag }
+}
+
 /// Makes a static of every flag, and the list `ALL` in the order of the help.
 #[macro_export]
 macro_rules! flags {
@@ -59,6 +64,14 @@ macro_rules! flags {
         $(pub(crate) static $name: $crate::Flag = $flag;)*
         /// All flags, in the order of the help.
         pub(crate) static ALL: &[&$crate::Flag] = &[$(&$name),*];
+    };
+}
+
+/// Makes a constant of every flag, to stand in the tables of several programs.
+#[macro_export]
+macro_rules! shared_flags {
+    ($($name:ident = $flag:expr;)*) => {
+        $(pub const $name: $crate::Flag = $flag;)*
     };
 }
 

@@ -1,13 +1,12 @@
-//! Every flag of `stunnerd`: the one place for names, environment variables, defaults and their description.
+//! Every flag of `stunnerd`: with [`serving`], the one place for names, environment variables, defaults and their
+//! description.
 
 use stunner_flags::Takes::{Switch, Value, Values};
 use stunner_flags::{flag, flags, short};
 
+use super::serving::{self, LIFE, LOGS, SERVING};
+
 const CONFIG: &str = "Configuration";
-const SERVING: &str = "Serving";
-const LIMITS: &str = "Limits";
-const LIFE: &str = "Health, drain and administration";
-const LOGS: &str = "Logs";
 const OTHER: &str = "Other";
 const CDS: &str = "Config discovery through Kubernetes (only for the origin `k8s`)";
 
@@ -28,30 +27,22 @@ flags! {
     DRY_RUN = short('d', flag(CONFIG, "dry-run", Switch, "STUNNER_DRY_RUN", "",
         "Load and apply configs without opening any socket"));
 
-    UDP_THREAD_NUM = short('u', flag(SERVING, "udp-thread-num", Value("N"), "STUNNER_UDP_THREAD_NUM", "0",
-        "Number of shards, at most the CPUs granted; 0 is all of them"));
+    UDP_THREAD_NUM = serving::UDP_THREAD_NUM;
     RELAY_PORT_RANGE = flag(SERVING, "relay-port-range", Value("LO-HI"), "STUNNER_RELAY_PORT_RANGE", "",
         "Take relay ports from this range only; overrides the config");
     ALLOW_LOOPBACK_PEERS = flag(SERVING, "allow-loopback-peers", Switch, "STUNNER_ALLOW_LOOPBACK_PEERS", "",
         "Let clusters of any width admit loopback peers and this host's own addresses");
-    CREDENTIAL_GRACE = flag(SERVING, "credential-grace", Value("DURATION"), "STUNNER_CREDENTIAL_GRACE", "0",
-        "How long new allocations may still use the previous credential after a change");
-    MAX_EPHEMERAL_LIFETIME = flag(SERVING, "max-ephemeral-lifetime", Value("DURATION"), "STUNNER_MAX_EPHEMERAL_LIFETIME", "",
-        "Refuse ephemeral credentials that expire later than this from now; 0 is no limit");
+    CREDENTIAL_GRACE = serving::CREDENTIAL_GRACE;
+    MAX_EPHEMERAL_LIFETIME = serving::MAX_EPHEMERAL_LIFETIME;
 
-    UNAUTH_RATE_LIMIT = flag(LIMITS, "unauth-rate-limit", Value("N"), "STUNNER_UNAUTH_RATE_LIMIT", "1000",
-        "Challenges per second and source address (IPv6: /64), the excess is dropped; 0 is no limit");
-    MAX_CONNECTIONS_PER_SOURCE = flag(LIMITS, "max-connections-per-source", Value("N"), "STUNNER_MAX_CONNECTIONS_PER_SOURCE", "4096",
-        "TCP and TLS connections and DTLS sessions per source address; 0 is no limit");
-    MAX_HANDSHAKES = flag(LIMITS, "max-handshakes", Value("N"), "STUNNER_MAX_HANDSHAKES", "100",
-        "Unfinished TLS and DTLS handshakes per source address; 0 is no limit");
+    UNAUTH_RATE_LIMIT = serving::UNAUTH_RATE_LIMIT;
+    MAX_CONNECTIONS_PER_SOURCE = serving::MAX_CONNECTIONS_PER_SOURCE;
+    MAX_HANDSHAKES = serving::MAX_HANDSHAKES;
 
-    ADMIN_ADDRESS = flag(LIFE, "admin-address", Value("ADDR:PORT"), "STUNNER_ADMIN_ADDRESS", "127.0.0.1:8087",
-        "Loopback address of the admin API, or `off`");
+    ADMIN_ADDRESS = serving::ADMIN_ADDRESS;
     DRAIN_TIMEOUT = flag(LIFE, "drain-timeout", Value("DURATION"), "STUNNER_DRAIN_TIMEOUT", "3600s",
         "After SIGTERM, exit at the latest after this long");
-    STALE_ALLOCATION_TIMEOUT = flag(LIFE, "stale-allocation-timeout", Value("DURATION"), "STUNNER_STALE_ALLOCATION_TIMEOUT", "60s",
-        "An allocation without traffic for this long does not hold up a drain");
+    STALE_ALLOCATION_TIMEOUT = serving::STALE_ALLOCATION_TIMEOUT;
     ALTERNATE_SERVER = flag(LIFE, "alternate-server", Value("ADDR:PORT"), "STUNNER_ALTERNATE_SERVER", "",
         "While draining, send new clients here (300 Try Alternate) instead of refusing them, or `off`");
     READY_WHILE_DRAINING = flag(LIFE, "ready-while-draining", Switch, "STUNNER_READY_WHILE_DRAINING", "",
@@ -61,10 +52,8 @@ flags! {
 
     LOG = short('l', flag(LOGS, "log", Value("SPEC"), "STUNNER_LOG", "all:INFO",
         "Log levels by scope, such as `all:WARN,turn:DEBUG`; overrides the config"));
-    VERBOSE = short('v', flag(LOGS, "verbose", Switch, "STUNNER_VERBOSE", "",
-        "The same as `--log all:DEBUG`, unless --log is given"));
-    LOG_FORMAT = flag(LOGS, "log-format", Value("text|json"), "STUNNER_LOG_FORMAT", "text",
-        "How log lines are written");
+    VERBOSE = serving::VERBOSE;
+    LOG_FORMAT = serving::LOG_FORMAT;
 
     HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
     VERSION = flag(OTHER, "version", Switch, "", "", "Print the version");

@@ -1,5 +1,5 @@
-//! The command line of `stunnerd`: what can be said ([`flags`]), what it means ([`Options`]), how mistakes are
-//! answered ([`UsageError`]), and the `check` command ([`check`]).
+//! The command line of `stunnerd`: what can be said ([`flags`], and [`serving`] for what other programs take too), what
+//! it means ([`Options`]), how mistakes are answered ([`UsageError`]), and the `check` command ([`check`]).
 //!
 //! [`parse`] is a function of its arguments: the process environment comes in as one, and nothing is printed here.
 
@@ -8,6 +8,7 @@ mod flags;
 mod help;
 mod options;
 mod report;
+pub mod serving;
 
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,7 @@ use std::time::Duration;
 use stunner_cds::{Origin, OriginError};
 use stunner_flags::{Given, UsageError, values};
 
-use super::flags;
-use crate::embed::defaults;
+use super::{flags, serving};
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,22 +87,12 @@ pub struct KubernetesFlags {
 }
 
 const DEFAULT_ORIGIN: &str = ":13478";
-const DEFAULT_ADMIN_ADDRESS: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8087);
 
 impl Options {
     pub(super) fn from_given(
         given: &Given<'_>,
         turn_uri: Option<String>,
     ) -> Result<Options, UsageError> {
-        let duration = |flag, default| {
-            let said = given.value(flag, values::duration)?;
-            Ok::<_, UsageError>(said.unwrap_or(default))
-        };
-        let limit = |flag, default| {
-            let said = given.value(flag, values::count)?.unwrap_or(default);
-            Ok::<_, UsageError>((said != 0).then_some(said))
-        };
         let mut warnings = Vec::new();
         if turn_uri.is_some() && given.on_command_line(&flags::CONFIG_ORIGIN) {
             warnings.push("--config is ignored, because a TURN URI is given".to_owned());
@@ -123,31 +112,19 @@ impl Options {
             cds_token_file: given.text(&flags::CDS_TOKEN_FILE).map(PathBuf::from),
             cds_ca_file: given.text(&flags::CDS_CA_FILE).map(PathBuf::from),
             dry_run: given.switch(&flags::DRY_RUN)?,
-            udp_thread_num: given
-                .value(&flags::UDP_THREAD_NUM, values::count)?
-                .unwrap_or(0),
+            udp_thread_num: serving::udp_thread_num(given)?,
             relay_port_range: given.value(&flags::RELAY_PORT_RANGE, values::port_range)?,
             allow_loopback_peers: given.switch(&flags::ALLOW_LOOPBACK_PEERS)?,
-            credential_grace: duration(&flags::CREDENTIAL_GRACE, Duration::ZERO)?,
-            max_ephemeral_lifetime: given
-                .value(&flags::MAX_EPHEMERAL_LIFETIME, values::duration)?
-                .filter(|lifetime| !lifetime.is_zero()),
-            unauth_rate_limit: limit(&flags::UNAUTH_RATE_LIMIT, defaults::UNAUTH_RATE_LIMIT)?,
-            max_connections_per_source: limit(
-                &flags::MAX_CONNECTIONS_PER_SOURCE,
-                defaults::MAX_CONNECTIONS_PER_SOURCE,
-            )?,
-            max_handshakes: limit(&flags::MAX_HANDSHAKES, defaults::MAX_HANDSHAKES)?,
-            admin_address: given
-                .value(&flags::ADMIN_ADDRESS, |text| {
-                    values::unless_off(text, values::loopback_address)
-                })?
-                .unwrap_or(Some(DEFAULT_ADMIN_ADDRESS)),
-            drain_timeout: duration(&flags::DRAIN_TIMEOUT, Duration::from_secs(3600))?,
-            stale_allocation_timeout: duration(
-                &flags::STALE_ALLOCATION_TIMEOUT,
-                defaults::STALE_ALLOCATION_TIMEOUT,
-            )?,
+            credential_grace: serving::credential_grace(given)?,
+            max_ephemeral_lifetime: serving::max_ephemeral_lifetime(given)?,
+            unauth_rate_limit: serving::unauth_rate_limit(given)?,
+            max_connections_per_source: serving::max_connections_per_source(given)?,
+            max_handshakes: serving::max_handshakes(given)?,
+            admin_address: serving::admin_address(given)?,
+            drain_timeout: given
+                .value(&flags::DRAIN_TIMEOUT, values::duration)?
+                .unwrap_or(Duration::from_secs(3600)),
+            stale_allocation_timeout: serving::stale_allocation_timeout(given)?,
             alternate_server: given
                 .value(&flags::ALTERNATE_SERVER, |text| {
                     values::unless_off(text, values::socket_address)
@@ -155,7 +132,7 @@ impl Options {
                 .flatten(),
             ready_while_draining: given.switch(&flags::READY_WHILE_DRAINING)?,
             force_ready_status: given.switch(&flags::FORCE_READY_STATUS)?,
-            log: log_spec(given)?,
+            log: serving::log_spec(given, &flags::LOG)?,
             log_format: log_format(given, &mut warnings),
             cds_server_address: given
                 .value(&flags::CDS_SERVER_ADDRESS, |text| {
@@ -192,19 +169,6 @@ impl Options {
             ca_file: self.cds_ca_file.clone(),
             ..stunner_cds::Options::default()
         }
-    }
-}
-
-/// `--log` beats `--verbose`, and what stands on the command line beats the environment.
-fn log_spec(given: &Given<'_>) -> Result<Option<String>, UsageError> {
-    let verbose = given.switch(&flags::VERBOSE)?;
-    let spec = given.text(&flags::LOG);
-    let verbose_first =
-        given.on_command_line(&flags::VERBOSE) && !given.on_command_line(&flags::LOG);
-    match (spec, verbose) {
-        (Some(spec), verbose) if !(verbose && verbose_first) => Ok(Some(spec)),
-        (_, true) => Ok(Some("all:DEBUG".to_owned())),
-        (spec, false) => Ok(spec),
     }
 }
 

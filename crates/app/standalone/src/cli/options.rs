@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use stunner_dataplane::cli::serving;
 use stunner_flags::{Flag, Given, UsageError, Wrong, values};
 use stunner_http::BindAddress;
 use stunner_telemetry::logging::Format;
@@ -93,14 +94,6 @@ pub struct InitOptions {
 impl RunOptions {
     pub(super) fn from_given(given: &Given<'_>) -> Result<RunOptions, UsageError> {
         use flags::run as flags;
-        let duration = |flag, default| {
-            let said = given.value(flag, values::duration)?;
-            Ok::<_, UsageError>(said.unwrap_or(default))
-        };
-        let limit = |flag, default| {
-            let said = given.value(flag, values::count)?.unwrap_or(default);
-            Ok::<_, UsageError>((said != 0).then_some(said))
-        };
         let addresses = match given.value(&flags::ADDRESS, host_addresses)? {
             Some(addresses) => addresses,
             // The variable that listeners' addresses in manifests refer to.
@@ -120,23 +113,15 @@ impl RunOptions {
                 .text(&flags::CONSOLE_HOST)
                 .map(|text| items(&text).map(str::to_owned).collect())
                 .unwrap_or_default(),
-            admin_address: given
-                .value(&flags::ADMIN_ADDRESS, |text| {
-                    values::unless_off(text, values::loopback_address)
-                })?
-                .unwrap_or(Some(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 8087))),
-            udp_thread_num: given
-                .value(&flags::UDP_THREAD_NUM, values::count)?
-                .unwrap_or(0),
+            admin_address: serving::admin_address(given)?,
+            udp_thread_num: serving::udp_thread_num(given)?,
             relay_port_range: given.value(&flags::RELAY_PORT_RANGE, values::port_range)?,
             allow_loopback_peers: given.switch(&flags::ALLOW_LOOPBACK_PEERS)?,
-            credential_grace: duration(&flags::CREDENTIAL_GRACE, Duration::ZERO)?,
-            max_ephemeral_lifetime: given
-                .value(&flags::MAX_EPHEMERAL_LIFETIME, values::duration)?
-                .filter(|lifetime| !lifetime.is_zero()),
-            unauth_rate_limit: limit(&flags::UNAUTH_RATE_LIMIT, 1000)?,
-            max_connections_per_source: limit(&flags::MAX_CONNECTIONS_PER_SOURCE, 4096)?,
-            max_handshakes: limit(&flags::MAX_HANDSHAKES, 100)?,
+            credential_grace: serving::credential_grace(given)?,
+            max_ephemeral_lifetime: serving::max_ephemeral_lifetime(given)?,
+            unauth_rate_limit: serving::unauth_rate_limit(given)?,
+            max_connections_per_source: serving::max_connections_per_source(given)?,
+            max_handshakes: serving::max_handshakes(given)?,
             output: given
                 .value(&flags::OUTPUT, |text| match text {
                     "text" => Ok(RunOutput::Text),
@@ -144,12 +129,12 @@ impl RunOptions {
                     _ => no_such_output("give `text` or `json`"),
                 })?
                 .unwrap_or_default(),
-            drain_timeout: duration(&flags::DRAIN_TIMEOUT, Duration::from_secs(10))?,
-            stale_allocation_timeout: duration(
-                &flags::STALE_ALLOCATION_TIMEOUT,
-                Duration::from_secs(60),
-            )?,
-            log: log_spec(given)?,
+            drain_timeout: given
+                .value(&flags::DRAIN_TIMEOUT, values::duration)?
+                .unwrap_or(Duration::from_secs(10)),
+            stale_allocation_timeout: serving::stale_allocation_timeout(given)?,
+            log: serving::log_spec(given, &flags::LOG)?
+                .unwrap_or_else(|| flags::LOG.default.to_owned()),
             log_format: given
                 .value(&flags::LOG_FORMAT, |text| match text {
                     "text" => Ok(Format::Text),
@@ -298,17 +283,4 @@ fn offset(text: &str) -> Result<i32, Wrong> {
             hint: "give a whole number from -65534 to 65534, such as `10000`",
         }),
     }
-}
-
-/// `--log` beats `--verbose`, and what stands on the command line beats the environment.
-fn log_spec(given: &Given<'_>) -> Result<String, UsageError> {
-    use flags::run as flags;
-    let verbose = given.switch(&flags::VERBOSE)?;
-    let verbose_first =
-        given.on_command_line(&flags::VERBOSE) && !given.on_command_line(&flags::LOG);
-    Ok(match given.text(&flags::LOG) {
-        Some(spec) if !(verbose && verbose_first) => spec,
-        _ if verbose => "all:DEBUG".to_owned(),
-        _ => flags::LOG.default.to_owned(),
-    })
 }

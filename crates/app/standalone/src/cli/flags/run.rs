@@ -1,15 +1,14 @@
 //! What can be said to `stunner run`.
 
+use stunner_dataplane::cli::serving::{self, SERVING};
 use stunner_flags::Takes::{Switch, Value};
-use stunner_flags::{flag, flags, short};
+use stunner_flags::{flag, flags, short, under};
 
 use super::OTHER;
 
 const MANIFESTS: &str = "Manifests";
 const HOST: &str = "This host";
 const SERVERS: &str = "Servers beside the gateways";
-const SERVING: &str = "Serving";
-const LIMITS: &str = "Limits";
 const LIFE: &str = "Output and end";
 
 flags! {
@@ -29,39 +28,29 @@ flags! {
         "Where to serve the web console, or `off`");
     CONSOLE_HOST = flag(SERVERS, "console-host", Value("NAME,..."), "STUNNER_CONSOLE_HOST", "",
         "Names by which browsers may call the console, beside its address and localhost");
-    ADMIN_ADDRESS = flag(SERVERS, "admin-address", Value("ADDR:PORT"), "STUNNER_ADMIN_ADDRESS", "127.0.0.1:8087",
-        "Loopback address of the admin API, or `off`");
+    ADMIN_ADDRESS = under(SERVERS, serving::ADMIN_ADDRESS);
 
-    UDP_THREAD_NUM = short('u', flag(SERVING, "udp-thread-num", Value("N"), "STUNNER_UDP_THREAD_NUM", "0",
-        "Number of shards, at most the CPUs granted; 0 is all of them"));
+    UDP_THREAD_NUM = serving::UDP_THREAD_NUM;
     RELAY_PORT_RANGE = flag(SERVING, "relay-port-range", Value("LO-HI"), "STUNNER_RELAY_PORT_RANGE", "",
         "Take relay ports from this range only; overrides the manifests");
     ALLOW_LOOPBACK_PEERS = flag(SERVING, "allow-loopback-peers", Switch, "STUNNER_ALLOW_LOOPBACK_PEERS", "",
         "Let routes of any width admit loopback peers and this host's own addresses");
-    CREDENTIAL_GRACE = flag(SERVING, "credential-grace", Value("DURATION"), "STUNNER_CREDENTIAL_GRACE", "0",
-        "How long new allocations may still use the previous credential after a change");
-    MAX_EPHEMERAL_LIFETIME = flag(SERVING, "max-ephemeral-lifetime", Value("DURATION"), "STUNNER_MAX_EPHEMERAL_LIFETIME", "",
-        "Refuse ephemeral credentials that expire later than this from now; 0 is no limit");
+    CREDENTIAL_GRACE = serving::CREDENTIAL_GRACE;
+    MAX_EPHEMERAL_LIFETIME = serving::MAX_EPHEMERAL_LIFETIME;
 
-    UNAUTH_RATE_LIMIT = flag(LIMITS, "unauth-rate-limit", Value("N"), "STUNNER_UNAUTH_RATE_LIMIT", "1000",
-        "Challenges per second and source address (IPv6: /64), the excess is dropped; 0 is no limit");
-    MAX_CONNECTIONS_PER_SOURCE = flag(LIMITS, "max-connections-per-source", Value("N"), "STUNNER_MAX_CONNECTIONS_PER_SOURCE", "4096",
-        "TCP and TLS connections and DTLS sessions per source address; 0 is no limit");
-    MAX_HANDSHAKES = flag(LIMITS, "max-handshakes", Value("N"), "STUNNER_MAX_HANDSHAKES", "100",
-        "Unfinished TLS and DTLS handshakes per source address; 0 is no limit");
+    UNAUTH_RATE_LIMIT = serving::UNAUTH_RATE_LIMIT;
+    MAX_CONNECTIONS_PER_SOURCE = serving::MAX_CONNECTIONS_PER_SOURCE;
+    MAX_HANDSHAKES = serving::MAX_HANDSHAKES;
 
     OUTPUT = short('o', flag(LIFE, "output", Value("text|json"), "STUNNER_OUTPUT", "text",
         "Tell what happens in sentences, or as one JSON object per line on standard output"));
     DRAIN_TIMEOUT = flag(LIFE, "drain-timeout", Value("DURATION"), "STUNNER_DRAIN_TIMEOUT", "10s",
         "After SIGTERM, let sessions go on for at most this long; SIGINT stops at once");
-    STALE_ALLOCATION_TIMEOUT = flag(LIFE, "stale-allocation-timeout", Value("DURATION"), "STUNNER_STALE_ALLOCATION_TIMEOUT", "60s",
-        "An allocation without traffic for this long does not hold up a drain");
+    STALE_ALLOCATION_TIMEOUT = under(LIFE, serving::STALE_ALLOCATION_TIMEOUT);
     LOG = short('l', flag(LIFE, "log", Value("SPEC"), "STUNNER_LOG", "all:WARN",
         "Log levels by scope on standard error, such as `all:INFO,turn:DEBUG`"));
-    VERBOSE = short('v', flag(LIFE, "verbose", Switch, "STUNNER_VERBOSE", "",
-        "The same as `--log all:DEBUG`, unless --log is given"));
-    LOG_FORMAT = flag(LIFE, "log-format", Value("text|json"), "STUNNER_LOG_FORMAT", "text",
-        "How log lines are written");
+    VERBOSE = under(LIFE, serving::VERBOSE);
+    LOG_FORMAT = under(LIFE, serving::LOG_FORMAT);
 
     HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
 }
