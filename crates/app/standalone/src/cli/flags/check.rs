@@ -3,16 +3,13 @@
 use stunner_flags::Takes::{Switch, Value};
 use stunner_flags::{flag, flags, short};
 
-use super::OTHER;
-
-const RESULT: &str = "Result";
+use super::RESULT;
 
 flags! {
     STRICT = flag(RESULT, "strict", Switch, "STUNNER_CHECK_STRICT", "",
         "Treat warnings as errors");
     OUTPUT = short('o', flag(RESULT, "output", Value("text|json"), "STUNNER_CHECK_OUTPUT", "text",
         "One line per problem with its hint below it, or a JSON array"));
-    RECURSIVE = short('R', flag(RESULT, "recursive", Switch, "STUNNER_RECURSIVE", "",
-        "Look into the folders below the given ones too"));
-    HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
+    RECURSIVE = super::RECURSIVE;
+    HELP = super::HELP;
 }

@@ -1,10 +1,7 @@
 //! What can be said to `stunner init`.
 
-use stunner_flags::Takes::Switch;
-use stunner_flags::{flag, flags, short};
-
-use super::OTHER;
+use stunner_flags::flags;
 
 flags! {
-    HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
+    HELP = super::HELP;
 }

@@ -4,16 +4,13 @@ use stunner_dataplane::cli::serving::{self, SERVING};
 use stunner_flags::Takes::{Switch, Value};
 use stunner_flags::{flag, flags, short, under};
 
-use super::OTHER;
-
 const MANIFESTS: &str = "Manifests";
 const HOST: &str = "This host";
 const SERVERS: &str = "Servers beside the gateways";
 const LIFE: &str = "Output and end";
 
 flags! {
-    RECURSIVE = short('R', flag(MANIFESTS, "recursive", Switch, "STUNNER_RECURSIVE", "",
-        "Look into the folders below the given ones too"));
+    RECURSIVE = under(MANIFESTS, super::RECURSIVE);
 
     ADDRESS = flag(HOST, "address", Value("IP[,IP]"), "STUNNER_ADDRESS", "those of the host, else loopback",
         "Address of this host that listeners bind and clients are told; one of each family where it has both");
@@ -52,5 +49,5 @@ flags! {
     VERBOSE = under(LIFE, serving::VERBOSE);
     LOG_FORMAT = under(LIFE, serving::LOG_FORMAT);
 
-    HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
+    HELP = super::HELP;
 }

@@ -1,11 +1,9 @@
 //! What can be said to `stunner translate`.
 
-use stunner_flags::Takes::{Switch, Value};
+use stunner_flags::Takes::Value;
 use stunner_flags::{flag, flags, short};
 
-use super::OTHER;
-
-const RESULT: &str = "Result";
+use super::RESULT;
 
 flags! {
     OUTPUT = short('o', flag(RESULT, "output", Value("yaml|json|table"), "STUNNER_TRANSLATE_OUTPUT", "yaml",
@@ -13,7 +11,6 @@ flags! {
     DIFF = flag(RESULT, "diff", Value("PATH"), "STUNNER_TRANSLATE_DIFF", "",
         "Show how the result differs from that of the manifests at PATH, object by object, instead of the result \
          itself; exit 1 when anything differs");
-    RECURSIVE = short('R', flag(RESULT, "recursive", Switch, "STUNNER_RECURSIVE", "",
-        "Look into the folders below the given ones too"));
-    HELP = short('h', flag(OTHER, "help", Switch, "", "", "Print this help"));
+    RECURSIVE = super::RECURSIVE;
+    HELP = super::HELP;
 }
