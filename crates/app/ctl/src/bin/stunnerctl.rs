@@ -1,0 +1,5 @@
+//! The `stunnerctl` program.
+
+fn main() -> std::process::ExitCode {
+    stunnerctl::cli::main()
+}

@@ -1,0 +1,5 @@
+//! The `icetester` program.
+
+fn main() -> std::process::ExitCode {
+    icetester::cli::main()
+}

@@ -1,0 +1,5 @@
+//! The `turncat` program.
+
+fn main() -> std::process::ExitCode {
+    turncat::cli::main()
+}

@@ -1,0 +1,3 @@
+//! A TURN client with sockets: UDP, TCP, TLS and DTLS around the machine of `stunner-turn`.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! Output templates in the JSONPath dialect of kubectl.
+
+#![forbid(unsafe_code)]

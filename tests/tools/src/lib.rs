@@ -1,0 +1,3 @@
+//! What the suites of the tools share.
+
+#![forbid(unsafe_code)]
