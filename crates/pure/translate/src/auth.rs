@@ -231,6 +231,18 @@ fn referred<'a>(
     }
 }
 
+/// What keeps a GatewayConfig from giving credentials, the Secret that it may name aside.
+pub fn auth_problem(spec: &GatewayConfigSpec) -> Option<AuthError> {
+    if !is_dns_name(realm(spec)) {
+        return Some(AuthError::Realm(realm(spec).to_owned()));
+    }
+    match &spec.auth_ref {
+        _ if spec.stun_mode == Some(true) => None,
+        Some(reference) => (!secret::is_secret(reference)).then_some(AuthError::NotASecret),
+        None => inline(&mut GatewayConfigSpec::default(), spec).err(),
+    }
+}
+
 /// What keeps a Secret that a GatewayConfig's `authRef` names from giving credentials.
 pub fn auth_secret_problem(secret: &Secret) -> Option<AuthError> {
     let name = NamespacedName::of(&secret.metadata);

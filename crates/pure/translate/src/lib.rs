@@ -57,7 +57,7 @@ mod workload;
 #[cfg(test)]
 extern crate self as stunner_translate;
 
-pub use auth::{AuthError, auth_secret_problem};
+pub use auth::{AuthError, auth_problem, auth_secret_problem};
 pub use farewell::farewell;
 pub use key::{Object, ObjectKey, ObjectKind, RouteKind, Unit};
 pub use last_good::{Certificate, EffectiveConfig, LastGood};

@@ -198,3 +198,20 @@ fn of_both_spellings_of_the_user_name_the_documented_one_counts() {
     let empty = json!({"userName": "", "username": "other", "password": "p"});
     assert_eq!(named(empty), static_method("other", "p"));
 }
+
+#[test]
+fn a_config_is_judged_without_its_secret() {
+    let problem = |value| auth_problem(&spec(value));
+    assert_eq!(problem(json!({"userName": "u", "password": "p"})), None);
+    assert_eq!(problem(json!({"stunMode": true})), None);
+    assert_eq!(problem(json!({"authRef": {"name": "gone"}})), None);
+    let lacking = AuthError::MissingField {
+        kind: STATIC,
+        field: "password",
+    };
+    assert_eq!(problem(json!({"userName": "u"})), Some(lacking));
+    let elsewhere = json!({"authRef": {"name": "creds", "kind": "ConfigMap"}});
+    assert_eq!(problem(elsewhere), Some(AuthError::NotASecret));
+    let realm = AuthError::Realm("Upper".to_owned());
+    assert_eq!(problem(json!({"realm": "Upper"})), Some(realm));
+}
