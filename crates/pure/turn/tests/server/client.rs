@@ -1,7 +1,5 @@
 //! A client that says exactly what a test wants it to say.
 
-use base64::Engine as _;
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use stunner_stun::{
     Class, Key, Message, MessageWriter, Method, PasswordAlgorithm, TransactionId, attr, userhash,
 };
@@ -81,10 +79,7 @@ impl TestClient {
 
     /// Takes the password that belongs to an ephemeral user name.
     pub fn with_ephemeral(self, username: &str, secret: &str) -> Self {
-        let mut mac = Hmac::<sha1::Sha1>::new_from_slice(secret.as_bytes()).unwrap();
-        mac.update(username.as_bytes());
-        let password =
-            base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
+        let password = stunner_credentials::password(secret, username);
         self.with_credentials(username, &password)
     }
 
