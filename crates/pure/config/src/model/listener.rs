@@ -69,13 +69,33 @@ pub struct Listener {
 }
 
 impl Listener {
+    /// The host that clients are told: the public address where known, else the first relay address as it is written,
+    /// which may be a wildcard or a placeholder.
+    pub fn host(&self) -> &str {
+        match self.public_address.as_str() {
+            "" => self.address_text.split(',').next().unwrap_or_default(),
+            public => public,
+        }
+    }
+
+    /// The host that clients are told, unless it says nothing to a client: a wildcard, or what only the pod or its node
+    /// can fill in.
+    pub fn reachable_host(&self) -> Option<&str> {
+        let host = self.host();
+        match RelayAddresses::parse_one(host) {
+            Some(address) => (!address.is_unspecified()).then_some(host),
+            None => Some(host).filter(|_| !self.public_address.is_empty()),
+        }
+    }
+
     /// The URI that clients are told (RFC 7065): public address and port where known, else the relay address and the
     /// listening port.
     pub fn turn_uri(&self) -> String {
-        let host = match self.public_address.as_str() {
-            "" => self.address_text.split(',').next().unwrap_or_default(),
-            public => public,
-        };
+        self.turn_uri_at(self.host())
+    }
+
+    /// The URI for clients that reach the listener at another host.
+    pub fn turn_uri_at(&self, host: &str) -> String {
         let (open, close) = if host.contains(':') && !host.starts_with('[') {
             ("[", "]")
         } else {

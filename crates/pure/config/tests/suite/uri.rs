@@ -1,7 +1,7 @@
 //! TURN URIs.
 
 use stunner_config::uri::{Scheme, TurnUri, UriError, default_config, parse_turn_uri};
-use stunner_config::{AuthMethod, Pem, Protocol, SecretPem};
+use stunner_config::{AuthMethod, ParseOptions, Pem, Protocol, SecretPem, parse_with};
 
 fn parts(text: &str) -> (String, u16, Protocol) {
     let uri = parse_turn_uri(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -219,4 +219,47 @@ fn listeners_tell_their_uri() {
         let text = format!("version: v1\nauth: {{type: none}}\nlisteners: [{{name: a, {fields}}}]");
         assert_eq!(super::config(&text).listeners[0].turn_uri(), expected);
     }
+}
+
+#[test]
+fn a_wildcard_or_a_placeholder_is_no_host_for_clients() {
+    let table = [
+        (
+            "public_address: 198.51.100.1, address: $STUNNER_ADDR",
+            Some("198.51.100.1"),
+        ),
+        (
+            "public_address: turn.example, address: 0.0.0.0",
+            Some("turn.example"),
+        ),
+        ("address: 192.0.2.9", Some("192.0.2.9")),
+        ("address: '2001:db8::9,192.0.2.9'", Some("2001:db8::9")),
+        ("address: $STUNNER_ADDR", None),
+        ("address: __node_address_placeholder", None),
+        ("address: 0.0.0.0", None),
+        ("address: '::'", None),
+        ("public_address: 0.0.0.0, address: 192.0.2.9", None),
+        ("port: 3478", None),
+    ];
+    for (fields, expected) in table {
+        let text = format!("version: v1\nauth: {{type: none}}\nlisteners: [{{name: a, {fields}}}]");
+        let options = ParseOptions {
+            expand_env: false,
+            judge_listeners: false,
+        };
+        let parsed = parse_with(&text, &|_| None, options).expect(fields);
+        let listener = &parsed.config.listeners[0];
+        assert_eq!(listener.reachable_host(), expected, "{fields}");
+    }
+}
+
+#[test]
+fn a_listener_tells_its_uri_at_another_host() {
+    let text = "version: v1\nauth: {type: none}\nlisteners: [{name: a, public_address: a.example, public_port: 443}]";
+    let config = super::config(text);
+    let listener = &config.listeners[0];
+    assert_eq!(
+        listener.turn_uri_at("2001:db8::1"),
+        "turn:[2001:db8::1]:443?transport=udp"
+    );
 }
