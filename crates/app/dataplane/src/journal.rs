@@ -1,6 +1,6 @@
 //! What happened to sessions, for the log, the admin API and its event stream.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,13 +21,19 @@ const REMEMBERED_DENIALS: usize = 256;
 /// Events that a slow reader of the stream may lag behind.
 const EVENT_BACKLOG: usize = 1024;
 
+#[derive(Debug, Default)]
+struct Denials {
+    recent: VecDeque<DenialRecord>,
+    counts_by_listener: HashMap<ListenerId, u64>,
+}
+
 /// Tells everybody who listens. Only allocations, denials and failures come by here, never packets.
 #[derive(Debug)]
 pub struct Journal {
     names: Arc<Mutex<Names>>,
     /// What the running policy says, to name the rule that came nearest to admitting a denied peer.
     policy: ArcSwapOption<Policy>,
-    denials: Mutex<VecDeque<DenialRecord>>,
+    denials: Mutex<Denials>,
     events: broadcast::Sender<Event>,
 }
 
@@ -55,7 +61,16 @@ impl Journal {
 
     /// Recent denials, the newest first.
     pub fn denials(&self) -> Vec<DenialRecord> {
-        lock(&self.denials).iter().rev().cloned().collect()
+        lock(&self.denials).recent.iter().rev().cloned().collect()
+    }
+
+    /// How many denials each listener has had since the start.
+    pub fn denials_by_listener(&self) -> Vec<(ListenerId, u64)> {
+        let denials = lock(&self.denials);
+        let counts = denials.counts_by_listener.iter();
+        counts
+            .map(|(listener, count)| (*listener, *count))
+            .collect()
     }
 
     pub fn tell(&self, kind: EventKind) {
@@ -139,10 +154,12 @@ impl Journal {
         };
         let _ = self.events.send(Event::from(&record));
         let mut denials = lock(&self.denials);
-        if denials.len() == REMEMBERED_DENIALS {
-            denials.pop_front();
+        let count = denials.counts_by_listener.entry(denial.path.listener);
+        *count.or_default() += 1;
+        if denials.recent.len() == REMEMBERED_DENIALS {
+            denials.recent.pop_front();
         }
-        denials.push_back(record);
+        denials.recent.push_back(record);
     }
 
     pub fn auth_failed(&self, path: &ClientPath, reason: AuthFailure) {

@@ -1,5 +1,7 @@
 //! The running dataplane as its HTTP servers see it.
 
+mod statistics;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -17,8 +19,8 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::clock::{Clock, unix_seconds};
 use crate::http::{
-    Dataplane, DenialRecord, Event, ExplainQuery, IceTest, IceTestError, Identity, PeerQuery,
-    Readiness, Session,
+    Dataplane, DenialRecord, Event, ExplainQuery, GatewayStatistics, IceTest, IceTestError,
+    Identity, PeerQuery, Readiness, Session,
 };
 use crate::ice_test::{IceTests, Visitors};
 use crate::shard::{Command, ShardHandle, parse_session_id};
@@ -231,6 +233,10 @@ impl Dataplane for State {
         self.metrics.registry().clone()
     }
 
+    fn statistics(&self) -> BoxFuture<'_, Vec<GatewayStatistics>> {
+        async { vec![self.count().await] }.boxed()
+    }
+
     fn sessions(&self) -> BoxFuture<'_, Vec<Session>> {
         async {
             let mut sessions: Vec<Session> = self
@@ -286,7 +292,16 @@ impl Dataplane for State {
                 )
             }
         };
+        let grounds = rule.map(|rule| {
+            json!({
+                "cluster": journal.cluster_name(rule.cluster).to_string(),
+                "prefix": rule.net.to_string(),
+                "ports": rule.ports.to_string(),
+                "transport": rule.transport.to_string(),
+            })
+        });
         let rule = rule.map(|rule| journal.describe(&rule));
+        let generation = self.metrics.config_generation.value();
         Ok(match verdict {
             Verdict::Admitted { cluster, .. } => json!({
                 "listener": query.listener,
@@ -294,6 +309,8 @@ impl Dataplane for State {
                 "admitted": true,
                 "cluster": journal.cluster_name(cluster).to_string(),
                 "rule": rule,
+                "grounds": grounds,
+                "generation": generation,
             }),
             Verdict::Denied(reason) => json!({
                 "listener": query.listener,
@@ -301,6 +318,8 @@ impl Dataplane for State {
                 "admitted": false,
                 "reason": reason.as_str(),
                 "nearest": rule,
+                "grounds": grounds,
+                "generation": generation,
             }),
         })
     }

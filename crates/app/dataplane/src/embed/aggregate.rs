@@ -10,8 +10,8 @@ use tokio::sync::broadcast;
 
 use super::{Dataplanes, events, prefix};
 use crate::http::{
-    Dataplane, DenialRecord, Event, ExplainQuery, IceTest, IceTestError, Identity, Readiness,
-    Session,
+    Dataplane, DenialRecord, Event, ExplainQuery, GatewayStatistics, IceTest, IceTestError,
+    Identity, Readiness, Session,
 };
 
 /// What the listed dataplanes say together. Ids are prefixed with the number of the dataplane they come from, so that
@@ -132,6 +132,15 @@ impl Dataplane for Aggregate {
         let parts: Vec<Registry> = counted.live.values().cloned().collect();
         let past = counted.past.clone();
         Registry::merged(&[parts, vec![past]].concat())
+    }
+
+    fn statistics(&self) -> BoxFuture<'_, Vec<GatewayStatistics>> {
+        async {
+            let all = self.all();
+            let asked = all.iter().map(|(_, dataplane)| dataplane.statistics());
+            join_all(asked).await.concat()
+        }
+        .boxed()
     }
 
     fn sessions(&self) -> BoxFuture<'_, Vec<Session>> {

@@ -30,6 +30,7 @@ pub fn admin_router(dataplane: Arc<dyn Dataplane>) -> Router {
         .route("/api/v1/sessions", get(sessions))
         .route("/api/v1/sessions/{id}", delete(end_session))
         .route("/api/v1/denials", get(denials))
+        .route("/api/v1/statistics", get(statistics))
         .route("/api/v1/explain", get(explain))
         .route("/api/v1/events", get(events))
         .route("/api/v1/ice-tests", post(ice_tests::start))
@@ -78,6 +79,8 @@ async fn index() -> Response {
             { "method": "DELETE", "path": "/api/v1/sessions/{id}", "parameters": [], "what": "end a session" },
             { "method": "GET", "path": "/api/v1/denials", "parameters": ["user", "listener", "client", "limit"],
               "what": "peers refused lately, the newest first" },
+            { "method": "GET", "path": "/api/v1/statistics", "parameters": [],
+              "what": "what happened so far in numbers, per gateway and listener" },
             { "method": "GET", "path": "/api/v1/explain", "parameters": ["listener", "peer", "client", "transport"],
               "what": "whether a peer would be admitted, and by which rule" },
             { "method": "GET", "path": "/api/v1/events", "parameters": [],
@@ -166,6 +169,13 @@ async fn denials(
         StatusCode::OK,
         &value!({ "total": total, "denials": denials }),
     )
+}
+
+async fn statistics(State(dataplane): Plane) -> Response {
+    match tokio::time::timeout(SHARD_TIMEOUT, dataplane.statistics()).await {
+        Ok(gateways) => json(StatusCode::OK, &value!({ "gateways": gateways })),
+        Err(_) => stuck(),
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -10,6 +10,7 @@ mod guard;
 mod health;
 mod ice_tests;
 mod metrics;
+mod statistics;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,7 @@ pub use api::{
 };
 pub use health::health_router;
 pub use metrics::metrics_router;
+pub use statistics::{ClusterStatistics, GatewayStatistics, ListenerStatistics};
 pub use stunner_http::{BindAddress, Bound, HttpServer, Running};
 
 /// Where a server of the configuration listens.
@@ -79,6 +81,8 @@ pub trait Dataplane: Send + Sync + 'static {
     fn metrics(&self) -> String {
         self.registry().render()
     }
+    /// What happened so far in numbers, for each gateway there is, sorted by name.
+    fn statistics(&self) -> BoxFuture<'_, Vec<GatewayStatistics>>;
     fn sessions(&self) -> BoxFuture<'_, Vec<Session>>;
     /// Ends a session; `false` when there is none of that id.
     fn end_session(&self, id: String) -> BoxFuture<'_, bool>;

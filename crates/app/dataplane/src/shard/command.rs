@@ -89,6 +89,8 @@ pub enum Command {
     /// A client's stream that belongs to a connection of this shard (RFC 6062 ConnectionBind).
     Adopt(Box<Stream>),
     Sessions(oneshot::Sender<Vec<Session>>),
+    /// How many allocations came by each listener; those without any are left out.
+    CountByListener(oneshot::Sender<Vec<(ListenerId, u64)>>),
     EndSession(AllocationId, oneshot::Sender<bool>),
     /// How many allocations hold a drain.
     CountActive(oneshot::Sender<usize>),

@@ -265,6 +265,9 @@ impl Shard {
                 Command::Sessions(answer) => {
                     let _ = answer.send(self.core.sessions());
                 }
+                Command::CountByListener(answer) => {
+                    let _ = answer.send(self.core.sessions_by_listener());
+                }
                 Command::EndSession(id, answer) => {
                     let _ = answer.send(self.core.end_session(id));
                 }

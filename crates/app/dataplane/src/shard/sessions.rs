@@ -1,7 +1,9 @@
 //! Live sessions as the admin API shows them.
 
-use stunner_turn::AllocationId;
+use std::collections::HashMap;
+
 use stunner_turn::server::SessionView;
+use stunner_turn::{AllocationId, ListenerId};
 
 use super::core::Core;
 use crate::http::{Session, SessionPeer};
@@ -12,6 +14,14 @@ impl Core {
             .sessions()
             .map(|view| self.session(&view))
             .collect()
+    }
+
+    pub fn sessions_by_listener(&self) -> Vec<(ListenerId, u64)> {
+        let mut counts: HashMap<ListenerId, u64> = HashMap::new();
+        for view in self.server.sessions() {
+            *counts.entry(view.path().listener).or_default() += 1;
+        }
+        counts.into_iter().collect()
     }
 
     fn session(&self, view: &SessionView<'_>) -> Session {

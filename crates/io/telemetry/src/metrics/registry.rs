@@ -96,6 +96,21 @@ impl Registry {
         block
     }
 
+    /// The series of a family of counters or gauges: label values, and what they count.
+    pub fn values(&self, family: &Family) -> Vec<(Vec<String>, u64)> {
+        let families = self.families();
+        let Some(entry) = families.get(family.name) else {
+            return Vec::new();
+        };
+        let series = entry.series_by_labels.iter();
+        series
+            .map(|(labels, series)| {
+                let labels = labels.iter().map(|value| value.to_string());
+                (labels.collect(), series.number(entry.family) as u64)
+            })
+            .collect()
+    }
+
     /// The whole registry in Prometheus text format 0.0.4, with the `process_*` families.
     pub fn render(&self) -> String {
         let mut text = String::with_capacity(16 * 1024);

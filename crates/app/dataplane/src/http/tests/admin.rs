@@ -13,7 +13,7 @@ fn admin() -> (Running, SocketAddr, broadcast::Sender<Event>) {
 async fn the_index_lists_every_endpoint() {
     let (_server, address, _) = admin();
     let index = get(address, "/").await.json();
-    assert_eq!(index["endpoints"].as_array().map(Vec::len), Some(8));
+    assert_eq!(index["endpoints"].as_array().map(Vec::len), Some(9));
 }
 
 const REFERENCE: &str = include_str!("../../../../../../docs/reference/admin-api.md");
@@ -154,6 +154,19 @@ async fn denials_show_the_reason_and_the_nearest_rule() {
     assert_eq!(denial["reason"], "no_route");
     assert_eq!(denial["nearest"], "ns/media: 10.0.1.0/24, all ports");
     assert_eq!(denial["at"], "2027-01-15T08:00:00.000Z");
+}
+
+#[tokio::test]
+async fn statistics_are_told_per_gateway_and_listener() {
+    let (_server, address, _) = admin();
+    let answer = get(address, "/api/v1/statistics").await.json();
+    let gateway = &answer["gateways"][0];
+    assert_eq!(gateway["gateway"], "ns/gw");
+    assert_eq!(gateway["listeners"][0]["protocol"], "TURN-UDP");
+    assert_eq!(gateway["drain_remaining"], Value::Null);
+    let read: GatewayStatistics =
+        serde_json::from_value(gateway.clone()).expect("tools read the same type");
+    assert_eq!(read.listeners[0].allocations, 2);
 }
 
 #[tokio::test]

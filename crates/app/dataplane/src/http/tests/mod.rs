@@ -118,6 +118,21 @@ impl Dataplane for Plane {
     fn metrics(&self) -> String {
         "stunner_shards 2\n".into()
     }
+    fn statistics(&self) -> BoxFuture<'_, Vec<GatewayStatistics>> {
+        let statistics = GatewayStatistics {
+            gateway: "ns/gw".into(),
+            status: "READY".into(),
+            allocations: 2,
+            listeners: vec![ListenerStatistics {
+                name: "ns/gw/udp".into(),
+                protocol: Some("TURN-UDP".into()),
+                allocations: 2,
+                ..ListenerStatistics::default()
+            }],
+            ..GatewayStatistics::default()
+        };
+        async move { vec![statistics] }.boxed()
+    }
     fn sessions(&self) -> BoxFuture<'_, Vec<Session>> {
         let sessions = self.sessions.lock().expect("sessions").clone();
         async move { sessions }.boxed()
