@@ -14,14 +14,12 @@ use crate::options::Options;
 use crate::origin::CdsServer;
 use crate::trust::{Verifier, roots};
 
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+/// A connection to a discovery service, whatever carries it.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 /// Connects within the deadline for connections.
-pub(crate) async fn connect(
-    server: &CdsServer,
-    options: &Options,
-) -> Result<Box<dyn Stream>, LoadError> {
+pub async fn connect(server: &CdsServer, options: &Options) -> Result<Box<dyn Stream>, LoadError> {
     let deadline = options.timing.connect;
     tokio::time::timeout(deadline, open(server, options))
         .await

@@ -138,7 +138,7 @@ impl LoadError {
     }
 
     /// The error and its causes on one line, for a log.
-    pub(crate) fn chain(&self) -> String {
+    pub fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {

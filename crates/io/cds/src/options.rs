@@ -36,6 +36,8 @@ pub fn process_env() -> Env {
 /// How to read from an origin.
 #[derive(Clone)]
 pub struct Options {
+    /// Who asks, for the `User-Agent`.
+    pub program: &'static str,
     pub env: Env,
     pub parse: ParseOptions,
     pub judge: Option<Judge>,
@@ -53,6 +55,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
+            program: "stunnerd",
             env: process_env(),
             parse: ParseOptions::default(),
             judge: None,
@@ -66,6 +69,10 @@ impl Default for Options {
 }
 
 impl Options {
+    pub(crate) fn user_agent(&self) -> String {
+        format!("{}/{}", self.program, env!("CARGO_PKG_VERSION"))
+    }
+
     pub(crate) fn tell(&self, notice: Notice) {
         if let Some(observer) = &self.observer {
             observer(notice);

@@ -209,6 +209,23 @@ impl CdsServer {
         format!("{scheme}://{}{}", self.authority(), self.prefix)
     }
 
+    /// The request target for the configurations of a namespace, or for all.
+    pub fn list_target(&self, namespace: Option<&str>, watch: bool) -> String {
+        let mut target = format!("{}/api/v1/configs", self.prefix);
+        if let Some(namespace) = namespace {
+            target.push_str(&format!("/{}", encode(namespace)));
+        }
+        if watch {
+            target.push_str("?watch=true");
+        }
+        target
+    }
+
+    /// The request target for the terms of use.
+    pub fn license_target(&self) -> String {
+        format!("{}/api/v1/license", self.prefix)
+    }
+
     /// The request target for one configuration.
     pub fn config_target(&self, id: &ConfigId, node: Option<&str>, watch: bool) -> String {
         let mut target = format!(
@@ -386,6 +403,13 @@ mod tests {
             server.config_target(&id, Some(""), true),
             "/api/v1/configs/stunner/udp-gateway?watch=true"
         );
+        assert_eq!(server.list_target(None, false), "/api/v1/configs");
+        assert_eq!(server.list_target(None, true), "/api/v1/configs?watch=true");
+        assert_eq!(
+            server.list_target(Some("stunner"), false),
+            "/api/v1/configs/stunner"
+        );
+        assert_eq!(server.license_target(), "/api/v1/license");
         let odd = ConfigId::parse("a b/c?d").expect("id");
         assert_eq!(
             cds("http://h:1/x").config_target(&odd, Some("n&o=d e"), false),

@@ -1,11 +1,11 @@
-//! One configuration over plain HTTP: `GET /api/v1/configs/NAMESPACE/NAME`.
+//! Answers over plain HTTP, such as to `GET /api/v1/configs/NAMESPACE/NAME`.
 
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::{Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 
-use crate::connect::{authorization, connect};
+use crate::connect::{Stream, authorization, connect};
 use crate::error::{LoadError, MAX_CONFIG_BYTES};
 use crate::id::ConfigId;
 use crate::options::Options;
@@ -22,20 +22,28 @@ pub(crate) async fn get_config(
     options: &Options,
 ) -> Result<String, LoadError> {
     let stream = connect(server, options).await?;
-    let authorization = authorization(server, options).await?;
     let target = server.config_target(id, node, false);
+    get_over(stream, server, &target, options).await
+}
+
+/// What the server answers on this connection, within the deadline for requests. `target` comes from one of the
+/// methods of [`CdsServer`].
+pub async fn get_over(
+    stream: Box<dyn Stream>,
+    server: &CdsServer,
+    target: &str,
+    options: &Options,
+) -> Result<String, LoadError> {
+    let authorization = authorization(server, options).await?;
     let deadline = options.timing.request;
     let exchange = async {
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| failed(server, error))?;
-        let mut request = Request::get(&target)
+        let mut request = Request::get(target)
             .header(header::HOST, server.authority())
             .header(header::ACCEPT, "application/json")
-            .header(
-                header::USER_AGENT,
-                concat!("stunnerd/", env!("CARGO_PKG_VERSION")),
-            );
+            .header(header::USER_AGENT, options.user_agent());
         if let Some(authorization) = authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
@@ -87,7 +95,7 @@ pub(crate) async fn get_config(
             })
         })?;
     if status != StatusCode::OK {
-        return Err(refused(server, &target, status, &body));
+        return Err(refused(server, target, status, &body));
     }
     String::from_utf8(body.into()).map_err(|_| LoadError::NotText {
         place: server.url(),

@@ -3,9 +3,11 @@
 //! The server speaks only when a configuration changes and never pings, so the client finds out by pings of its own
 //! whether the other side is still there. The timing is that of the Go client.
 
+use std::fmt;
+
 use futures_util::{SinkExt, StreamExt};
 use hyper::{StatusCode, header};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout, timeout_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::handshake::client::Request;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
@@ -22,11 +24,21 @@ use crate::rest::refused;
 
 const KEEPALIVE: Bytes = Bytes::from_static(b"keepalive");
 
-/// An open subscription to one configuration.
-pub(crate) struct Session<'a> {
+/// An open subscription to one configuration, or to several.
+pub struct Session<'a> {
     socket: WebSocketStream<Box<dyn Stream>>,
     server: &'a CdsServer,
     options: &'a Options,
+    pings: Interval,
+    read_deadline: Instant,
+}
+
+impl fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("server", self.server)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Session<'a> {
@@ -37,11 +49,21 @@ impl<'a> Session<'a> {
         node: Option<&str>,
         options: &'a Options,
     ) -> Result<Session<'a>, LoadError> {
-        let target = server.config_target(id, node, true);
-        let authorization = authorization(server, options).await?;
-        let request = upgrade_request(server, &target, authorization.as_deref())
-            .map_err(|error| failed(server, error))?;
         let stream = connect(server, options).await?;
+        let target = server.config_target(id, node, true);
+        Session::over(stream, server, &target, options).await
+    }
+
+    /// Upgrades a connection to the server. `target` comes from one of the methods of [`CdsServer`].
+    pub async fn over(
+        stream: Box<dyn Stream>,
+        server: &'a CdsServer,
+        target: &str,
+        options: &'a Options,
+    ) -> Result<Session<'a>, LoadError> {
+        let authorization = authorization(server, options).await?;
+        let request = upgrade_request(server, target, authorization.as_deref(), options)
+            .map_err(|error| failed(server, error))?;
         let limits = WebSocketConfig::default()
             .max_message_size(Some(MAX_CONFIG_BYTES))
             .max_frame_size(Some(MAX_CONFIG_BYTES));
@@ -57,16 +79,24 @@ impl<'a> Session<'a> {
             after: deadline,
         })?;
         match upgraded {
-            Ok((socket, _)) => Ok(Session {
-                socket,
-                server,
-                options,
-            }),
+            Ok((socket, _)) => {
+                let timing = &options.timing;
+                let mut pings =
+                    interval_at(Instant::now() + timing.ping_interval, timing.ping_interval);
+                pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+                Ok(Session {
+                    socket,
+                    server,
+                    options,
+                    pings,
+                    read_deadline: Instant::now() + timing.read,
+                })
+            }
             Err(Error::Http(response)) => {
                 let status = StatusCode::from_u16(response.status().as_u16())
                     .unwrap_or(StatusCode::BAD_GATEWAY);
                 let body = response.body().as_deref().unwrap_or_default();
-                Err(refused(server, &target, status, body))
+                Err(refused(server, target, status, body))
             }
             Err(error) => Err(failed(server, error)),
         }
@@ -74,44 +104,46 @@ impl<'a> Session<'a> {
 
     /// Hands every text frame to `on_text` until the connection ends, and says why it did.
     pub(crate) async fn run(mut self, mut on_text: impl FnMut(&str)) -> LoadError {
+        loop {
+            match self.next().await {
+                Ok(text) => on_text(&text),
+                Err(error) => return error,
+            }
+        }
+    }
+
+    /// The next text frame, or why the connection ended. What is sent is not lost when the future is dropped.
+    pub async fn next(&mut self) -> Result<String, LoadError> {
         let timing = &self.options.timing;
-        let mut pings = interval_at(Instant::now() + timing.ping_interval, timing.ping_interval);
-        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut read_deadline = Instant::now() + timing.read;
+        let server = self.server.authority();
         loop {
             let message = tokio::select! {
-                _ = pings.tick() => {
-                    match self.ping().await {
-                        Ok(()) => continue,
-                        Err(error) => return error,
-                    }
+                _ = self.pings.tick() => {
+                    self.ping().await?;
+                    continue;
                 }
-                message = timeout_at(read_deadline, self.socket.next()) => message,
+                message = timeout_at(self.read_deadline, self.socket.next()) => message,
             };
-            match message {
-                Ok(Some(Ok(Message::Text(text)))) => on_text(text.as_str()),
-                Ok(Some(Ok(Message::Binary(_)))) => {
-                    return LoadError::BinaryFrame {
-                        server: self.server.authority(),
-                    };
-                }
-                Ok(Some(Ok(Message::Close(_)))) | Ok(None) => {
-                    return LoadError::Closed {
-                        server: self.server.authority(),
-                    };
-                }
-                // Pings are answered by the library; they and pongs show that the other side lives.
-                Ok(Some(Ok(_))) => {}
-                Ok(Some(Err(error))) => return failed(self.server, error),
+            let message = match message {
+                Ok(Some(Ok(message))) => message,
+                Ok(Some(Err(error))) => return Err(failed(self.server, error)),
+                Ok(None) => return Err(LoadError::Closed { server }),
                 Err(_) => {
-                    return LoadError::Timeout {
-                        server: self.server.authority(),
+                    return Err(LoadError::Timeout {
+                        server,
                         step: "say anything",
                         after: timing.read,
-                    };
+                    });
                 }
+            };
+            self.read_deadline = Instant::now() + timing.read;
+            match message {
+                Message::Text(text) => return Ok(text.as_str().to_owned()),
+                Message::Binary(_) => return Err(LoadError::BinaryFrame { server }),
+                Message::Close(_) => return Err(LoadError::Closed { server }),
+                // Pings are answered by the library; they and pongs show that the other side lives.
+                _ => {}
             }
-            read_deadline = Instant::now() + timing.read;
         }
     }
 
@@ -133,6 +165,7 @@ fn upgrade_request(
     server: &CdsServer,
     target: &str,
     authorization: Option<&str>,
+    options: &Options,
 ) -> Result<Request, Error> {
     let (web, socket) = match server.tls {
         true => ("https", "wss"),
@@ -144,10 +177,7 @@ fn upgrade_request(
     let value =
         |text: &str| HeaderValue::from_str(text).map_err(|error| Error::HttpFormat(error.into()));
     headers.insert(header::ORIGIN, value(&format!("{web}://{authority}"))?);
-    headers.insert(
-        header::USER_AGENT,
-        HeaderValue::from_static(concat!("stunnerd/", env!("CARGO_PKG_VERSION"))),
-    );
+    headers.insert(header::USER_AGENT, value(&options.user_agent())?);
     if let Some(authorization) = authorization {
         headers.insert(header::AUTHORIZATION, value(authorization)?);
     }
