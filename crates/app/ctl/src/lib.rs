@@ -1,12 +1,18 @@
-//! Looks into gateways, their dataplanes and the way to them.
+//! `stunnerctl`: looks into gateways, their dataplanes and the way to them.
+//!
+//! **What it is.** One program with a command for every question about a running system. [`cli`] finds the command
+//! and reads what was said to it, `commands` holds a folder for each, `output` the forms in which results are printed,
+//! `failure` how it is told that there is none.
+//!
+//! **What it is not.** It knows no Kubernetes and no TURN of its own: reaching pods is `stunner-cluster`, speaking TURN
+//! is `stunner-client`.
 
 #![forbid(unsafe_code)]
 
-pub mod cli {
-    use std::process::ExitCode;
+pub mod cli;
+mod commands;
+mod failure;
+mod output;
 
-    /// The program, from its arguments to its exit code.
-    pub fn main() -> ExitCode {
-        ExitCode::SUCCESS
-    }
-}
+/// As printed by `stunnerctl --version`.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

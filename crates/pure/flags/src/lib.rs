@@ -20,7 +20,7 @@ pub mod values;
 pub use duration::{DurationError, parse_duration};
 pub use given::{Environment, Given};
 pub use report::{UsageError, report};
-pub use table::{Flag, Program, Takes, flag, short, under};
+pub use table::{Flag, Program, Takes, flag, join, short, under};
 pub use values::Wrong;
 
 /// Exit codes.

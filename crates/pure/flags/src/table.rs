@@ -75,6 +75,39 @@ macro_rules! shared_flags {
     };
 }
 
+/// `first` followed by `second`, which are `N` together; see [`joined!`].
+pub const fn join<const N: usize>(
+    first: &'static [&'static Flag],
+    second: &'static [&'static Flag],
+) -> [&'static Flag; N] {
+    let some = if first.is_empty() {
+        second[0]
+    } else {
+        first[0]
+    };
+    let mut all = [some; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() {
+            first[at]
+        } else {
+            second[at - first.len()]
+        };
+        at += 1;
+    }
+    all
+}
+
+/// Two tables as one, as for a command that takes flags of its own and those of every command.
+#[macro_export]
+macro_rules! joined {
+    ($first:expr, $second:expr) => {{
+        static JOINED: [&$crate::Flag; $first.len() + $second.len()] =
+            $crate::join($first, $second);
+        &JOINED
+    }};
+}
+
 /// A program and what can be said to it.
 #[derive(Debug)]
 pub struct Program {

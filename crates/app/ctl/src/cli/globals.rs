@@ -1,0 +1,34 @@
+//! What the flags of every command mean.
+
+use stunner_flags::{Given, UsageError};
+
+use super::flags;
+use crate::output::Form;
+
+/// What every command is told.
+#[derive(Debug, Clone)]
+pub(crate) struct Globals {
+    pub(crate) form: Form,
+    /// As given; a command that needs one falls back to that of the kubeconfig's context.
+    pub(crate) namespace: Option<String>,
+    pub(crate) all_namespaces: bool,
+    /// Log levels by scope.
+    pub(crate) log: String,
+}
+
+impl Globals {
+    pub(super) fn from_given(given: &Given<'_>) -> Result<Globals, UsageError> {
+        let log = match given.switch(&flags::VERBOSE)? {
+            true => "all:TRACE".to_owned(),
+            false => given
+                .text(&flags::LOG_LEVEL)
+                .unwrap_or_else(|| flags::LOG_LEVEL.default.to_owned()),
+        };
+        Ok(Globals {
+            form: Form::read(given)?,
+            namespace: given.text(&flags::NAMESPACE),
+            all_namespaces: given.switch(&flags::ALL_NAMESPACES)?,
+            log,
+        })
+    }
+}

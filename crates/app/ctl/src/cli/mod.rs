@@ -1,0 +1,126 @@
+//! The command line: which command is meant, and what was said to it.
+//!
+//! [`parse`] is a function of its arguments: the process environment comes in as one, and nothing is printed there.
+//! Flags may stand before the command and after it, as users of kubectl are used to: `stunnerctl -n stunner config gw`.
+
+pub(crate) mod flags;
+mod globals;
+mod help;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use stunner_flags::{EXIT_USAGE, Environment, UsageError};
+use stunner_telemetry::logging;
+
+pub(crate) use globals::Globals;
+pub use help::help;
+
+use crate::VERSION;
+use crate::commands::{self, Command};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+
+/// What the user wants.
+#[derive(Debug)]
+enum Wish {
+    Command(Box<Command>, Globals),
+    /// Print this text and exit.
+    Print(String),
+}
+
+/// Reads a command line. `args` begins with the name of the program, as [`std::env::args_os`] does.
+fn parse(args: impl Iterator<Item = OsString>, env: Environment<'_>) -> Result<Wish, UsageError> {
+    let line = words::split(args);
+    let Some(name) = line.command else {
+        if line.help {
+            return Ok(Wish::Print(help::overview()));
+        }
+        if line.version {
+            return Ok(Wish::Print(format!("stunnerctl {VERSION}\n")));
+        }
+        // A wrong flag is told before the missing command is.
+        help::ROOT.read(line.words.into_iter(), env)?;
+        return Err(UsageError::new(
+            "`stunnerctl` needs a command",
+            "start with `stunnerctl config` or `stunnerctl doctor`; `stunnerctl help` lists all commands",
+        ));
+    };
+    match name.as_str() {
+        "help" => return help_of(&line.words),
+        "version" => return Ok(Wish::Print(format!("stunnerctl {VERSION}\n"))),
+        _ => {}
+    }
+    let Some(entry) = commands::find(&name) else {
+        return Err(help::unknown(&name));
+    };
+    let program = &entry.program;
+    let given = program.read(line.words.into_iter(), env)?;
+    if given.switch(&flags::HELP)? {
+        return Ok(Wish::Print(program.help()));
+    }
+    let globals = Globals::from_given(&given)?;
+    let command = (entry.read)(&given)?;
+    Ok(Wish::Command(Box::new(command), globals))
+}
+
+/// `stunnerctl help COMMAND` is the same as `stunnerctl COMMAND --help`.
+fn help_of(words: &[OsString]) -> Result<Wish, UsageError> {
+    match words.get(1..).unwrap_or_default() {
+        [] => Ok(Wish::Print(help::overview())),
+        [name] => {
+            let name = name.to_string_lossy();
+            match commands::find(&name) {
+                Some(entry) => Ok(Wish::Print(entry.program.help())),
+                None => Err(help::unknown(&name)),
+            }
+        }
+        [_, extra, ..] => Err(UsageError::new(
+            format!("unexpected argument `{}`", extra.to_string_lossy()),
+            "`help` takes one command",
+        )),
+    }
+}
+
+/// The `stunnerctl` program: reads the command line, does what it says, gives the exit code.
+pub fn main() -> ExitCode {
+    let env = |name: &str| std::env::var(name).ok();
+    let mut out = Output::of_process();
+    match parse(std::env::args_os(), &env) {
+        Ok(Wish::Print(text)) => exit(out.text(&text).map(|()| Outcome::Fine), &mut out),
+        Ok(Wish::Command(command, globals)) => {
+            let log = logging::init_on(logging::Format::Text, &globals.log, std::io::stderr()).ok();
+            let ended = match tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .build()
+            {
+                Ok(runtime) => runtime.block_on(command.run(globals, &mut out)),
+                Err(error) => Err(Failure::new(
+                    format!("cannot start: {error}"),
+                    "the limits of this process (`ulimit -a`) may be too low",
+                )),
+            };
+            if let Some(log) = log {
+                log.flush(std::time::Duration::from_millis(200));
+            }
+            exit(ended, &mut out)
+        }
+        Err(usage) => {
+            out.report(&Failure::Usage(usage));
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+fn exit(ended: Result<Outcome, Failure>, out: &mut Output<'_>) -> ExitCode {
+    match ended {
+        Ok(outcome) => ExitCode::from(outcome.exit_code()),
+        Err(failure) => {
+            out.report(&failure);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

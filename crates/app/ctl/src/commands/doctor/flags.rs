@@ -1,0 +1,5 @@
+//! What can be said to `stunnerctl doctor` alone.
+
+use stunner_flags::flags;
+
+flags! {}

@@ -1,0 +1,53 @@
+//! `stunnerctl explain`: would this peer be admitted, by which route, and if not, why.
+
+mod flags;
+
+use stunner_flags::{Given, Program, UsageError, joined};
+
+use super::{Command, Entry};
+use crate::cli::{Globals, flags as global};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "explain",
+    aliases: &[],
+    usage: "explain GATEWAY",
+    summary: "would this peer be admitted, by which route, and if not, why",
+    program: Program {
+        name: "stunnerctl explain",
+        flags: joined!(flags::ALL, global::ALL),
+        head: "\
+Would this peer be admitted, by which route, and if not, why
+
+Usage:
+  stunnerctl explain [FLAGS] GATEWAY
+",
+        foot: "",
+        single_dash: false,
+    },
+    read: |given| Options::from_given(given).map(Command::Explain),
+};
+
+/// What was said.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) arguments: Vec<String>,
+}
+
+impl Options {
+    fn from_given(given: &Given<'_>) -> Result<Options, UsageError> {
+        Ok(Options {
+            arguments: given.positionals().to_vec(),
+        })
+    }
+}
+
+pub(super) async fn run(
+    options: Options,
+    globals: Globals,
+    out: &mut Output<'_>,
+) -> Result<Outcome, Failure> {
+    out.note(&format!("{:?} {globals:?}", options.arguments));
+    Ok(Outcome::Fine)
+}

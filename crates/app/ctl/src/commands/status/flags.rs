@@ -1,0 +1,5 @@
+//! What can be said to `stunnerctl status` alone.
+
+use stunner_flags::flags;
+
+flags! {}

@@ -1,0 +1,101 @@
+//! The forms of results that `-o` chooses.
+
+use serde_json::{Map, Value};
+use stunner_flags::{Given, UsageError, Wrong};
+use stunner_jsonpath::Template;
+
+use crate::cli::flags;
+use crate::failure::Failure;
+
+/// How results are to be printed.
+#[derive(Debug, Clone)]
+pub(crate) enum Form {
+    /// For people.
+    Summary,
+    /// For people, on one line each.
+    String,
+    /// For programs.
+    Machine(Machine),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Machine {
+    /// A line per value.
+    Json,
+    /// A document per value, keys in order.
+    Yaml,
+    /// A template filled in per value.
+    JsonPath(Box<Template>),
+}
+
+const HINT: &str = "give `summary`, `json`, `yaml`, `string` or `jsonpath=TEMPLATE`";
+
+impl Form {
+    /// What was asked for, with a template checked before anything is fetched.
+    pub(crate) fn read(given: &Given<'_>) -> Result<Form, UsageError> {
+        let text = given.text(&flags::OUTPUT);
+        // The template is read here and not in `value`, as its mistakes have words of their own.
+        if let Some(template) = text
+            .as_deref()
+            .and_then(|text| text.strip_prefix("jsonpath="))
+        {
+            return match Template::parse(template) {
+                Ok(template) => Ok(Form::Machine(Machine::JsonPath(Box::new(template)))),
+                Err(error) => Err(UsageError::new(
+                    format!("invalid JSONPath template `{template}`: {error}"),
+                    "templates are those of kubectl, for example `-o jsonpath='{.admin.name}'`",
+                )),
+            };
+        }
+        let form = given.value(&flags::OUTPUT, |text| match text {
+            "summary" => Ok(Form::Summary),
+            "string" => Ok(Form::String),
+            "json" => Ok(Form::Machine(Machine::Json)),
+            "yaml" => Ok(Form::Machine(Machine::Yaml)),
+            _ => Err(Wrong {
+                why: "there is no such output".to_owned(),
+                hint: HINT,
+            }),
+        })?;
+        Ok(form.unwrap_or(Form::Summary))
+    }
+}
+
+impl Machine {
+    /// The text of one value, with its line end.
+    pub(super) fn render(&self, value: &Value) -> Result<String, Failure> {
+        match self {
+            Machine::Json => Ok(format!("{value}\n")),
+            Machine::Yaml => serde_saphyr::to_string(&sorted(value)).map_err(|error| {
+                Failure::new(
+                    format!("the result cannot be written as YAML: {error}"),
+                    "try `-o json`",
+                )
+            }),
+            Machine::JsonPath(template) => match template.render(value) {
+                Ok(text) => Ok(format!("{text}\n")),
+                Err(error) => Err(Failure::new(
+                    error,
+                    "`-o json` shows the fields that there are",
+                )),
+            },
+        }
+    }
+}
+
+/// The value with the keys of its objects in alphabetical order, as YAML is written by everything around Kubernetes.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Object(fields) => {
+            let mut names: Vec<&String> = fields.keys().collect();
+            names.sort_unstable();
+            let fields: Map<String, Value> = names
+                .into_iter()
+                .map(|name| (name.clone(), sorted(&fields[name])))
+                .collect();
+            Value::Object(fields)
+        }
+        value => value.clone(),
+    }
+}
