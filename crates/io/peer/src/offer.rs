@@ -5,15 +5,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use str0m::Rtc;
 use str0m::change::SdpOffer;
 use str0m::crypto::{CryptoProvider, from_feature_flags};
-use str0m::{Candidate, RtcConfig};
 use tokio::net::UdpSocket;
 
+use crate::candidate::{CandidateKind, LocalCandidate};
+use crate::engine::{self, Engine};
+use crate::gather::Gathered;
+use crate::path::{Path, Way};
 use crate::session::{Limits, Session};
-
-/// What may wait inside SCTP to be sent: more than the longest message that the answer says may come.
-const SEND_BUFFER: usize = 1 << 20;
 
 /// Answers offers. Cheap to clone; one is enough for a process.
 #[derive(Clone)]
@@ -52,7 +53,7 @@ impl EchoPeer {
     /// Answers an offer and starts to echo on the socket, in a task of the current tokio runtime.
     ///
     /// `address` is how the other side reaches the socket: the one candidate of the answer. It is the socket's own
-    /// address unless that is a wildcard.
+    /// address unless that is a wildcard. The answer is ICE-lite (RFC 8445 §2.5): the other side does the checks.
     pub fn answer(
         &self,
         offer: &str,
@@ -60,38 +61,71 @@ impl EchoPeer {
         address: SocketAddr,
         limits: Limits,
     ) -> Result<(String, Session), OfferError> {
-        let offer = SdpOffer::from_sdp_string(offer)
-            .map_err(|error| OfferError::Syntax(in_one_line(&error.to_string())))?;
-        let mut rtc = RtcConfig::new()
-            .set_crypto_provider(Arc::clone(&self.crypto))
-            .clear_codecs()
-            .set_ice_lite(true)
-            .set_sctp_max_buffered_amount(SEND_BUFFER)
-            .build(Instant::now());
-        let candidate =
-            Candidate::host(address, "udp").map_err(|_| OfferError::Address(address))?;
-        if rtc.add_local_candidate(candidate).is_none() {
+        let path = Path {
+            candidate: LocalCandidate {
+                kind: CandidateKind::Host,
+                address,
+                server: None,
+            },
+            way: Way::Socket(socket.into()),
+        };
+        let rtc = engine::settings(&self.crypto).set_ice_lite(true);
+        let mut rtc = rtc.build(Instant::now());
+        if !engine::add(&mut rtc, &path) {
             return Err(OfferError::Address(address));
         }
-        let answer = rtc
-            .sdp_api()
-            .accept_offer(offer)
-            .map_err(|error| OfferError::Unacceptable(in_one_line(&error.to_string())))?
-            .to_sdp_string();
-        let has_channel = |line: &str| {
-            line.strip_prefix("m=application ")
-                .is_some_and(|rest| !rest.starts_with("0 "))
-        };
-        if !answer.lines().any(has_channel) {
-            return Err(OfferError::NoDataChannel);
+        let answer = answer(&mut rtc, offer)?;
+        Ok((
+            answer,
+            Session::start(Engine::start(rtc, vec![path]), limits),
+        ))
+    }
+
+    /// Answers an offer with all that was gathered, and does checks of its own: a relay lets nobody in whom the peer
+    /// behind it has not sent to.
+    pub fn answer_from(
+        &self,
+        offer: &str,
+        gathered: Gathered,
+        limits: Limits,
+    ) -> Result<(String, Session), OfferError> {
+        let mut rtc = engine::settings(&self.crypto).build(Instant::now());
+        for path in &gathered.paths {
+            engine::add(&mut rtc, path);
         }
-        Ok((answer, Session::start(rtc, socket.into(), address, limits)))
+        let answer = answer(&mut rtc, offer)?;
+        let engine = Engine::start(rtc, gathered.paths);
+        Ok((answer, Session::start(engine, limits)))
+    }
+
+    /// What is wrong with an offer, if anything, before anything is gathered for it.
+    pub fn examine(&self, offer: &str) -> Result<(), OfferError> {
+        let mut rtc = engine::settings(&self.crypto).build(Instant::now());
+        answer(&mut rtc, offer).map(drop)
+    }
+}
+
+fn answer(rtc: &mut Rtc, offer: &str) -> Result<String, OfferError> {
+    let offer = SdpOffer::from_sdp_string(offer)
+        .map_err(|error| OfferError::Syntax(in_one_line(&error.to_string())))?;
+    let answer = rtc
+        .sdp_api()
+        .accept_offer(offer)
+        .map_err(|error| OfferError::Unacceptable(in_one_line(&error.to_string())))?
+        .to_sdp_string();
+    let has_channel = |line: &str| {
+        line.strip_prefix("m=application ")
+            .is_some_and(|rest| !rest.starts_with("0 "))
+    };
+    match answer.lines().any(has_channel) {
+        true => Ok(answer),
+        false => Err(OfferError::NoDataChannel),
     }
 }
 
 /// What the engine says of an offer, without the line that tells where: it does so by an address of this process's
 /// memory, which is nobody's business.
-fn in_one_line(said: &str) -> String {
+pub(crate) fn in_one_line(said: &str) -> String {
     let lines = said.lines().map(str::trim);
     let told: Vec<&str> = lines
         .filter(|line| !line.is_empty() && !line.contains("PointerOffset"))

@@ -1,20 +1,13 @@
-//! The life of one session: a task that moves datagrams between the socket and the engine.
+//! The life of one echo session.
 
-use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use str0m::net::{Protocol, Receive};
-use str0m::{Input, Output, Rtc, RtcError};
-use tokio::net::UdpSocket;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use str0m::RtcError;
+use tokio::sync::{oneshot, watch};
 
 use crate::echo::Echo;
-
-/// The longest UDP payload there is.
-const DATAGRAM: usize = 65_535;
+use crate::engine::{Engine, Wants};
 
 /// How long a session may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +30,7 @@ impl Default for Limits {
 /// Why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The other side closed the connection.
+    /// One of the sides closed the connection.
     Closed,
     /// Nothing came for too long.
     Idle,
@@ -47,27 +40,29 @@ pub enum Ended {
     Failed,
 }
 
-/// A running session. It ends when this is dropped.
+/// A running session. It ends when this is dropped, and tells the other side.
 #[derive(Debug)]
 pub struct Session {
-    task: JoinHandle<()>,
     ended: watch::Receiver<Option<Ended>>,
+    /// Dropped with the session, which the task sees.
+    _held: oneshot::Sender<()>,
 }
 
 impl Session {
-    pub(crate) fn start(
-        rtc: Rtc,
-        socket: Arc<UdpSocket>,
-        address: SocketAddr,
-        limits: Limits,
-    ) -> Self {
+    pub(crate) fn start(engine: Engine, limits: Limits) -> Self {
         let (sender, ended) = watch::channel(None);
-        let task = tokio::spawn(async move {
-            let why = Loop::new(rtc, socket, address, limits).run().await;
-            tracing::debug!(scope = "echo", "the session at {address} ended: {why:?}");
+        let (held, dropped) = oneshot::channel();
+        tokio::spawn(async move {
+            let mut session = Loop::new(engine, limits);
+            let why = tokio::select! {
+                why = session.run() => why,
+                _ = dropped => Ended::Closed,
+            };
+            tracing::debug!(scope = "echo", "a session ended: {why:?}");
+            session.engine.close().await;
             sender.send_replace(Some(why));
         });
-        Session { task, ended }
+        Session { ended, _held: held }
     }
 
     /// Why it has ended; `None` while it runs.
@@ -83,18 +78,17 @@ impl Session {
             Err(_) => Ended::Failed,
         }
     }
-}
 
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.task.abort();
+    /// Ends it and waits until servers have back what they lent.
+    pub async fn close(self) {
+        let Session { mut ended, _held } = self;
+        drop(_held);
+        let _ = ended.wait_for(Option::is_some).await;
     }
 }
 
 struct Loop {
-    rtc: Rtc,
-    socket: Arc<UdpSocket>,
-    address: SocketAddr,
+    engine: Engine,
     idle: Duration,
     deadline: Instant,
     last_heard: Instant,
@@ -102,12 +96,10 @@ struct Loop {
 }
 
 impl Loop {
-    fn new(rtc: Rtc, socket: Arc<UdpSocket>, address: SocketAddr, limits: Limits) -> Self {
+    fn new(engine: Engine, limits: Limits) -> Self {
         let now = Instant::now();
         Loop {
-            rtc,
-            socket,
-            address,
+            engine,
             idle: limits.idle,
             deadline: now + limits.whole,
             last_heard: now,
@@ -115,96 +107,38 @@ impl Loop {
         }
     }
 
-    async fn run(mut self) -> Ended {
-        let mut buffer = vec![0; DATAGRAM];
+    async fn run(&mut self) -> Ended {
         loop {
-            let wake = match self.drain().await {
-                Ok(ControlFlow::Continue(wake)) => wake,
+            match self.step().await {
+                Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(why)) => return why,
                 Err(_) => return Ended::Failed,
-            };
-            let silent_until = self.last_heard + self.idle;
-            let until = wake.min(silent_until).min(self.deadline);
-            let heard = tokio::select! {
-                biased;
-                received = self.socket.recv_from(&mut buffer) => received.ok(),
-                () = tokio::time::sleep_until(until.into()) => None,
-            };
-            let now = Instant::now();
-            if now >= self.deadline {
-                return self.close(Ended::Deadline).await;
-            }
-            if heard.is_none() && now >= silent_until {
-                return self.close(Ended::Idle).await;
-            }
-            let taken = match heard {
-                Some((len, source)) => self.receive(now, source, &buffer[..len]),
-                None => self.rtc.handle_input(Input::Timeout(now)),
-            };
-            if taken.is_err() {
-                return Ended::Failed;
             }
         }
     }
 
-    fn receive(&mut self, now: Instant, source: SocketAddr, bytes: &[u8]) -> Result<(), RtcError> {
-        // What is none of the protocols that share the socket (RFC 7983) is no reason to end.
-        let Ok(contents) = bytes.try_into() else {
-            return Ok(());
+    async fn step(&mut self) -> Result<ControlFlow<Ended>, RtcError> {
+        let wake = match self.engine.poll().await? {
+            Wants::End => return Ok(ControlFlow::Break(Ended::Closed)),
+            Wants::Heard(event) => return Ok(self.echo.heard(event)),
+            Wants::Wait(wake) => wake,
         };
-        let input = Input::Receive(
-            now,
-            Receive {
-                proto: Protocol::Udp,
-                source: SocketAddr::new(plain(source.ip()), source.port()),
-                destination: self.address,
-                contents,
-            },
-        );
-        // Strangers on the socket neither disturb the session nor keep it alive.
-        if !self.rtc.accepts(&input) {
-            return Ok(());
+        if self.echo.flush(&mut self.engine.rtc) {
+            return Ok(ControlFlow::Continue(()));
         }
-        self.last_heard = now;
-        self.rtc.handle_input(input)
-    }
-
-    /// Does what the engine wants until it only wants to wait: until when, or why it is over.
-    async fn drain(&mut self) -> Result<ControlFlow<Ended, Instant>, RtcError> {
-        loop {
-            if !self.rtc.is_alive() {
-                return Ok(ControlFlow::Break(Ended::Closed));
-            }
-            match self.rtc.poll_output()? {
-                Output::Timeout(wake) => {
-                    if self.echo.flush(&mut self.rtc) {
-                        continue;
-                    }
-                    return Ok(ControlFlow::Continue(wake));
-                }
-                // A datagram that does not go out is a lost one; the protocols above know how to live with that.
-                Output::Transmit(send) => {
-                    let _ = self.socket.send_to(&send.contents, send.destination).await;
-                }
-                Output::Event(event) => {
-                    if let ControlFlow::Break(why) = self.echo.heard(event) {
-                        return Ok(ControlFlow::Break(why));
-                    }
-                }
-            }
+        let silent_until = self.last_heard + self.idle;
+        let until = wake.min(silent_until).min(self.deadline);
+        let heard = self.engine.wait(until).await?;
+        let now = Instant::now();
+        if heard {
+            self.last_heard = now;
         }
+        Ok(if now >= self.deadline {
+            ControlFlow::Break(Ended::Deadline)
+        } else if !heard && now >= silent_until {
+            ControlFlow::Break(Ended::Idle)
+        } else {
+            ControlFlow::Continue(())
+        })
     }
-
-    /// Tells the other side, as far as one round of datagrams does.
-    async fn close(mut self, why: Ended) -> Ended {
-        if self.rtc.close().is_ok() {
-            let _ = self.drain().await;
-        }
-        why
-    }
-}
-
-/// A socket of both families sees IPv4 sources as IPv6 ones.
-fn plain(address: IpAddr) -> IpAddr {
-    address.to_canonical()
 }
