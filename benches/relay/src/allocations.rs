@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::process::Process;
-use crate::session::{SessionError, Sessions, Target};
+use stunner_load::{SessionError, Sessions, Target, endpoint_options};
 
 /// Allocate exchanges under way at the same time.
 const WINDOW: usize = 32;
@@ -30,10 +30,10 @@ pub fn measure(
     peer: SocketAddr,
     count: usize,
 ) -> Result<AllocationOutcome, SessionError> {
-    let mut warm_up = Sessions::open(target.clone(), peer, WARM_UP, false)?;
+    let mut warm_up = Sessions::open(target.clone(), peer, WARM_UP, endpoint_options(false))?;
     warm_up.allocate(WINDOW)?;
     warm_up.bind(WINDOW)?;
-    let mut sessions = Sessions::open(target.clone(), peer, count, false)?;
+    let mut sessions = Sessions::open(target.clone(), peer, count, endpoint_options(false))?;
     let before = process.resident_bytes()?;
     let elapsed = sessions.allocate(WINDOW)?;
     sessions.bind(WINDOW)?;

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use stunner_load::{BurstMode, Direction, STAMP_LEN};
+
 use crate::compare::{self, CompareError, Plan};
 use crate::forwarder;
 use crate::process::{Cores, allow_many_files, count_cores, pin_self};
 use crate::server::{Forwarding, ServerKind};
-use crate::stamp::STAMP_LEN;
-use crate::traffic::{BurstMode, Direction};
 
 #[derive(Debug, Parser)]
 #[command(

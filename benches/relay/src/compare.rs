@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use stunner_load::{
+    BurstMode, Direction, Generator, Outcome, Pace, PeerPlace, SessionError, Traffic,
+};
+
 use crate::allocations;
-use crate::load::Generator;
 use crate::process::{Cores, count_cores, load_average, machine};
 use crate::report::{
     AllocationReport, Machine, Method, RatedReport, RelayReport, Report, SCHEMA, SaturatedReport,
     ServerReport,
 };
 use crate::server::{PEER_IP, Server, ServerError, ServerKind};
-use crate::session::{SessionError, Target};
-use crate::traffic::{BurstMode, Direction, Outcome, Pace, Traffic};
 
 /// What to compare and how.
 #[derive(Clone, Debug)]
@@ -135,13 +136,13 @@ fn start(plan: &Plan, index: usize, report: &mut Report) -> Result<Running, Comp
         server: kind.name(),
         error,
     };
-    let peer = Generator::peer(SocketAddr::from((PEER_IP, 0)), plan.receive_gro)
+    let peer = PeerPlace::here(SocketAddr::from((PEER_IP, 0)), plan.receive_gro)
         .map_err(|error| at(error.into()))?;
-    let server = kind.start(peer.local_addr(), plan.cores.map(|cores| cores.server))?;
+    let server = kind.start(peer.address(), plan.cores.map(|cores| cores.server))?;
     if report.servers[index].command.is_empty() {
         report.servers[index].command = server.command.clone();
     }
-    let target = Target::local(server.address, server.protocol);
+    let target = server.target();
     let mut generator =
         Generator::open(target, peer, plan.sessions, plan.receive_gro).map_err(at)?;
     // Caches, lazily made buffers and branch predictors are not what is compared.
@@ -169,7 +170,7 @@ fn measure_allocations(plan: &Plan, index: usize, report: &mut Report) -> Result
     };
     let peer = SocketAddr::from((PEER_IP, 9));
     let server = kind.start(peer, plan.cores.map(|cores| cores.server))?;
-    let target = Target::local(server.address, server.protocol);
+    let target = server.target();
     let outcome = allocations::measure(&target, &server.process, peer, plan.allocations).map_err(
         |error| CompareError::Traffic {
             server: kind.name(),
@@ -189,18 +190,18 @@ fn measure_at_rate(
     rate: u64,
     figures: &mut RatedReport,
 ) -> Result<(), CompareError> {
-    let (mut outcome, cpu, _) = metered(plan, one, traffic, Pace::Rate(rate))?;
+    let (outcome, cpu, _) = metered(plan, one, traffic, Pace::Rate(rate))?;
     figures.cpu_us_per_packet.add(micros_each(cpu, &outcome));
     figures.loss.add(outcome.loss());
-    let wanted = outcome.sent + outcome.skipped;
+    let wanted = outcome.total().sent + outcome.skipped;
     figures
         .skipped
         .add(outcome.skipped as f64 / wanted.max(1) as f64);
-    if let Some(p50) = outcome.latencies.percentile_us(50.0) {
-        figures.latency_p50_us.add(p50);
+    if let Some(p50) = outcome.latencies.percentile(50.0) {
+        figures.latency_p50_us.add(micros(p50));
     }
-    if let Some(p99) = outcome.latencies.percentile_us(99.0) {
-        figures.latency_p99_us.add(p99);
+    if let Some(p99) = outcome.latencies.percentile(99.0) {
+        figures.latency_p99_us.add(micros(p99));
     }
     Ok(())
 }
@@ -222,8 +223,12 @@ fn measure_saturated(
     Ok(())
 }
 
+fn micros(latency: Duration) -> f64 {
+    latency.as_nanos() as f64 / 1000.0
+}
+
 fn micros_each(cpu_nanos: u64, outcome: &Outcome) -> f64 {
-    cpu_nanos as f64 / 1000.0 / outcome.received.max(1) as f64
+    cpu_nanos as f64 / 1000.0 / outcome.total().received.max(1) as f64
 }
 
 /// Runs traffic and reads the server's CPU clock around it.

@@ -1,7 +1,6 @@
-//! A load generator for TURN servers and a comparison that runs on one machine.
+//! A comparison of TURN servers on one machine.
 //!
-//! It opens sessions ([`session::Sessions`]), sends stamped packets through their channels at a
-//! fixed rate or as fast as they come back ([`load::Generator`]), and sets what arrives against the
+//! It sends load ([`stunner_load::Generator`]) through servers that it starts itself, and sets what arrives against the
 //! server's own CPU time and memory ([`process::Process`]). [`compare`] does so for several servers
 //! in turns and prints medians.
 //!
@@ -11,13 +10,8 @@ pub mod allocations;
 pub mod cli;
 pub mod compare;
 pub mod forwarder;
-mod gaps;
-pub mod load;
 pub mod process;
 pub mod report;
 pub mod server;
-pub mod session;
-pub mod stamp;
 pub mod statistics;
 mod table;
-pub mod traffic;

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use stunner_load::{Protocol, Target};
 use stunner_turn::client::{Client, Credentials, Event, Settings, Transport};
 use thiserror::Error;
 
@@ -68,15 +69,6 @@ pub enum ServerError {
     Build,
 }
 
-/// What a session does to get a path through the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// Allocate and bind a channel.
-    Turn,
-    /// Nothing: the forwarder strips and adds four bytes and knows one peer.
-    Forward,
-}
-
 /// A server that runs.
 #[derive(Debug)]
 pub struct Server {
@@ -130,7 +122,7 @@ impl ServerKind {
             process,
             address: SocketAddr::from((SERVER_IP, port)),
             protocol: if self.is_turn() {
-                Protocol::Turn
+                Protocol::Turn(stunner_load::Transport::Udp)
             } else {
                 Protocol::Forward
             },
@@ -145,6 +137,16 @@ impl ServerKind {
 }
 
 impl Server {
+    /// Where load goes, and with which credential.
+    pub fn target(&self) -> Target {
+        Target {
+            address: self.address,
+            protocol: self.protocol.clone(),
+            username: USERNAME.to_owned(),
+            password: PASSWORD.to_owned(),
+        }
+    }
+
     fn wait_until_it_answers(&mut self) -> Result<(), ServerError> {
         let start = Instant::now();
         let silent = |_| ServerError::Silent(self.name.clone());

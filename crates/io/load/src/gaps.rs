@@ -4,26 +4,24 @@
 /// servers get the same traffic.
 #[derive(Debug)]
 pub(crate) struct Gaps {
-    mean: f64,
     state: u64,
 }
 
 impl Gaps {
-    pub(crate) fn new(mean: f64) -> Self {
+    pub(crate) fn new() -> Self {
         Gaps {
-            mean,
             state: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
-    /// Nanoseconds until the next burst.
-    pub(crate) fn next(&mut self) -> u64 {
+    /// Nanoseconds until the next burst, `mean` of them on average.
+    pub(crate) fn next(&mut self, mean: f64) -> u64 {
         // xorshift64: quality enough for gaps, and nothing to seed.
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
         let uniform = ((self.state >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-        (-uniform.ln() * self.mean) as u64
+        (-uniform.ln() * mean) as u64
     }
 }
 
@@ -33,8 +31,8 @@ mod tests {
 
     #[test]
     fn gaps_have_the_mean_asked_for_and_repeat() {
-        let mut gaps = Gaps::new(50_000.0);
-        let drawn: Vec<u64> = (0..100_000).map(|_| gaps.next()).collect();
+        let mut gaps = Gaps::new();
+        let drawn: Vec<u64> = (0..100_000).map(|_| gaps.next(50_000.0)).collect();
         let mean = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
         assert!((49_000.0..51_000.0).contains(&mean), "{mean}");
         let short = drawn.iter().filter(|gap| **gap < 5_000).count() as f64 / drawn.len() as f64;
@@ -42,6 +40,6 @@ mod tests {
             (0.085..0.105).contains(&short),
             "a tenth is shorter than a tenth: {short}"
         );
-        assert_eq!(Gaps::new(50_000.0).next(), drawn[0]);
+        assert_eq!(Gaps::new().next(50_000.0), drawn[0]);
     }
 }

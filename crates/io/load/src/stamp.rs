@@ -2,24 +2,31 @@
 
 /// Bytes of a stamp, and so the smallest payload.
 pub const STAMP_LEN: usize = 24;
+/// The run of packets that are sent only to see whether they arrive.
+pub(crate) const GREETING_RUN: u32 = 0;
 const MAGIC: [u8; 4] = *b"rlyB";
 
 /// The run keeps stragglers of an earlier measurement out of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub(crate) struct Stamp {
     /// Which measurement the packet belongs to.
-    pub run: u32,
+    pub(crate) run: u32,
     /// Which session it was sent in.
-    pub session: u32,
+    pub(crate) session: u32,
     /// Its number within the measurement.
-    pub sequence: u32,
+    pub(crate) sequence: u32,
     /// When it left, in nanoseconds of the generator's clock.
-    pub sent_at: u64,
+    pub(crate) sent_at: u64,
 }
 
 impl Stamp {
+    /// Whether the packet only asks whether packets arrive.
+    pub(crate) fn is_greeting(&self) -> bool {
+        self.run == GREETING_RUN
+    }
+
     /// Writes the stamp to the front of `payload`, which must hold [`STAMP_LEN`] bytes.
-    pub fn write(&self, payload: &mut [u8]) {
+    pub(crate) fn write(&self, payload: &mut [u8]) {
         payload[..4].copy_from_slice(&MAGIC);
         payload[4..8].copy_from_slice(&self.run.to_le_bytes());
         payload[8..12].copy_from_slice(&self.session.to_le_bytes());
@@ -28,7 +35,7 @@ impl Stamp {
     }
 
     /// Reads it back; nothing for packets that are not ours.
-    pub fn read(payload: &[u8]) -> Option<Stamp> {
+    pub(crate) fn read(payload: &[u8]) -> Option<Stamp> {
         let payload = payload.strip_prefix(&MAGIC)?;
         let word = |at: usize| {
             Some(u32::from_le_bytes(

@@ -1,0 +1,548 @@
+//! Traffic: stamped packets through all sessions, paced, received and counted by one thread.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use stunner_net::poll::{Events, Interest, Token};
+use stunner_net::udp::{RecvBatch, SendBatch, UdpOptions, UdpSocket};
+use stunner_stun::channel_data;
+
+use crate::link::Link;
+use crate::pacer::{Pacer, Window};
+use crate::phase::Phase;
+use crate::session::{SessionError, Sessions};
+use crate::stamp::{GREETING_RUN, STAMP_LEN, Stamp};
+use crate::target::Target;
+use crate::traffic::{BurstMode, Direction, Outcome, Pace, Traffic};
+
+const PEER: Token = Token(u64::MAX);
+const RECEIVE_SLOTS: usize = 64;
+/// Sessions that are set up at the same time.
+const SETUP_WINDOW: usize = 32;
+/// How long stragglers are waited for when sending has ended.
+const DRAIN: u64 = 200_000_000;
+/// First packets of one session are this far apart until one arrives.
+const GREETING_PAUSE: u64 = 50_000_000;
+/// First packets that may get lost.
+const GREETINGS: u32 = 100;
+/// First packets in a row: the server may still be waking up.
+const GREETINGS_AT_ONCE: usize = 64;
+
+/// The far end of all sessions.
+#[derive(Debug)]
+pub enum PeerPlace {
+    /// A socket of ours, which receives and sends.
+    Here(UdpSocket),
+    /// Somebody who sends everything back.
+    Echo(SocketAddr),
+}
+
+impl PeerPlace {
+    /// A peer on this machine.
+    pub fn here(address: SocketAddr, gro: bool) -> std::io::Result<Self> {
+        UdpSocket::bind(address, &endpoint_options(gro)).map(PeerPlace::Here)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        match self {
+            PeerPlace::Here(socket) => socket.local_addr(),
+            PeerPlace::Echo(address) => *address,
+        }
+    }
+}
+
+/// The socket options of clients and the peer.
+pub fn endpoint_options(gro: bool) -> UdpOptions {
+    UdpOptions {
+        reuse_port: false,
+        packet_info: false,
+        gro,
+        recv_buffer: Some(4 << 20),
+        send_buffer: Some(4 << 20),
+    }
+}
+
+/// How often a session has been greeted, and when last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Greeted {
+    times: u32,
+    at: u64,
+}
+
+/// Sessions, their peer, and the buffers between runs.
+#[derive(Debug)]
+pub struct Generator {
+    pub(crate) sessions: Sessions,
+    peer: PeerPlace,
+    /// Sessions that carry traffic.
+    ready: Vec<usize>,
+    greeted: Vec<Greeted>,
+    clock: Instant,
+    run: u32,
+    /// Counts bursts over all runs, so that every session gets its turn.
+    turn: usize,
+    received: RecvBatch,
+    storage: SendBatch,
+    events: Events,
+    scratch: Vec<u8>,
+}
+
+impl Generator {
+    /// Sets up `count` sessions with a channel each and proves that packets pass.
+    pub fn open(
+        target: Target,
+        peer: PeerPlace,
+        count: usize,
+        gro: bool,
+    ) -> Result<Self, SessionError> {
+        let mut sessions = Sessions::open(target, peer.address(), count, endpoint_options(gro))?;
+        sessions.bind(SETUP_WINDOW)?;
+        let mut generator = Generator::with(sessions, peer)?;
+        generator.greet_all()?;
+        Ok(generator)
+    }
+
+    /// A generator whose sessions are made while it works.
+    pub(crate) fn with(mut sessions: Sessions, peer: PeerPlace) -> Result<Self, SessionError> {
+        if let PeerPlace::Here(socket) = &peer {
+            sessions.poller.add(socket, PEER, Interest::Readable)?;
+        }
+        sessions.aim_at(Phase::Greeting);
+        Ok(Generator {
+            sessions,
+            peer,
+            ready: Vec::new(),
+            greeted: Vec::new(),
+            clock: Instant::now(),
+            run: 1,
+            turn: 0,
+            received: RecvBatch::new(RECEIVE_SLOTS)?,
+            storage: SendBatch::new(),
+            events: Events::with_capacity(256),
+            scratch: Vec::new(),
+        })
+    }
+
+    fn greet_all(&mut self) -> Result<(), SessionError> {
+        for index in 0..self.sessions.list.len() {
+            self.sessions.advance(index);
+        }
+        let mut ignored = Outcome::default();
+        while self.ready.len() < self.sessions.list.len() {
+            self.greet();
+            self.receive(&mut ignored, Duration::from_millis(1))?;
+            if let Some((_, error)) = self.sessions.failures.pop() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a packet of each new session, from whose source the peer learns the relayed address, and again until one
+    /// has arrived.
+    pub(crate) fn greet(&mut self) {
+        let now = self.nanos();
+        self.greeted
+            .resize(self.sessions.list.len(), Greeted::default());
+        let traffic = Traffic {
+            payload: STAMP_LEN,
+            burst: 1,
+            mode: BurstMode::Mmsg,
+            direction: Direction::ToPeer,
+        };
+        let is_waiting = |(index, greeted): (usize, &Greeted)| {
+            let since = now.saturating_sub(greeted.at);
+            let is_due = greeted.times == 0 || since > GREETING_PAUSE;
+            (self.sessions.list[index].phase == Phase::Greeting && is_due).then_some(index)
+        };
+        let waiting = self.greeted.iter().enumerate().filter_map(is_waiting);
+        let waiting: Vec<usize> = waiting.take(GREETINGS_AT_ONCE).collect();
+        let mut ignored = Outcome::default();
+        let run = std::mem::replace(&mut self.run, GREETING_RUN);
+        for index in waiting {
+            self.greeted[index].times += 1;
+            self.greeted[index].at = now;
+            if self.greeted[index].times > GREETINGS {
+                self.sessions.fail(index, SessionError::NothingPasses);
+                continue;
+            }
+            self.send_burst(&traffic, index, Direction::ToPeer, &mut ignored);
+        }
+        self.run = run;
+    }
+
+    /// Sends for `duration`, waits for stragglers, and reports.
+    pub fn run(
+        &mut self,
+        traffic: &Traffic,
+        pace: Pace,
+        duration: Duration,
+    ) -> Result<Outcome, SessionError> {
+        self.begin(traffic);
+        let mut outcome = Outcome::default();
+        let start = self.nanos();
+        let end = start + duration.as_nanos() as u64;
+        match pace {
+            Pace::Rate(rate) => {
+                let mut pacer = Pacer::starting(start);
+                self.send_at_rate(traffic, rate as f64, &mut pacer, end, &mut outcome)?;
+            }
+            Pace::Window(limit) => {
+                let mut window = Window::starting(start);
+                self.send_with_window(traffic, &mut window, limit, end, &mut outcome)?;
+            }
+        }
+        outcome.elapsed = Duration::from_nanos(self.nanos() - start);
+        let total = outcome.total();
+        outcome.received_in_time = total.received;
+        self.drain(total.sent.saturating_sub(total.received), &mut outcome)?;
+        self.sessions.tick();
+        match self.sessions.failures.pop() {
+            Some((_, error)) => Err(error),
+            None => Ok(outcome),
+        }
+    }
+
+    /// A new run: what is still under way does not count any more.
+    pub(crate) fn begin(&mut self, traffic: &Traffic) {
+        let segmented = traffic.mode == BurstMode::Gso;
+        if let PeerPlace::Here(socket) = &self.peer {
+            socket.set_segmentation(segmented);
+        }
+        for session in &self.sessions.list {
+            if let Link::Udp(socket) = &session.link {
+                socket.set_segmentation(segmented);
+            }
+        }
+        self.run += 1;
+    }
+
+    /// Sends `rate` packets per second until `end`.
+    pub(crate) fn send_at_rate(
+        &mut self,
+        traffic: &Traffic,
+        rate: f64,
+        pacer: &mut Pacer,
+        end: u64,
+        outcome: &mut Outcome,
+    ) -> Result<(), SessionError> {
+        let interval = 1e9 * traffic.burst as f64 / rate.max(1e-3);
+        loop {
+            let now = self.nanos();
+            if now >= end {
+                return Ok(());
+            }
+            if self.ready.is_empty() {
+                pacer.restart(now);
+            } else {
+                let mut left_out = 0;
+                if pacer.is_due(now, interval, &mut left_out) {
+                    outcome.skipped += left_out * traffic.burst as u64;
+                    self.next_burst(traffic, outcome);
+                }
+            }
+            let rest = pacer.rest(now).min(end - now);
+            self.receive(outcome, patience(rest))?;
+        }
+    }
+
+    /// Keeps up to `limit` packets under way until `end`.
+    pub(crate) fn send_with_window(
+        &mut self,
+        traffic: &Traffic,
+        window: &mut Window,
+        limit: usize,
+        end: u64,
+        outcome: &mut Outcome,
+    ) -> Result<(), SessionError> {
+        loop {
+            let now = self.nanos();
+            if now >= end {
+                return Ok(());
+            }
+            if !self.ready.is_empty() && window.has_room(traffic.burst as u64, limit as u64) {
+                let before = outcome.total().sent;
+                self.next_burst(traffic, outcome);
+                window.sent(outcome.total().sent - before);
+            }
+            window.received(self.receive(outcome, Duration::ZERO)?, now);
+        }
+    }
+
+    /// Waits for this many stragglers, as long as they keep coming.
+    pub(crate) fn drain(
+        &mut self,
+        mut missing: u64,
+        outcome: &mut Outcome,
+    ) -> Result<(), SessionError> {
+        let mut last = self.nanos();
+        while missing > 0 && self.nanos() - last < DRAIN {
+            let came = self.receive(outcome, Duration::from_millis(1))?;
+            if came > 0 {
+                missing = missing.saturating_sub(came);
+                last = self.nanos();
+            }
+        }
+        Ok(())
+    }
+
+    /// Sessions that carry traffic.
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Leaves out sessions that are over.
+    pub(crate) fn forget_lost(&mut self) {
+        let list = &self.sessions.list;
+        self.ready
+            .retain(|index| list[*index].phase == Phase::Ready);
+    }
+
+    fn next_burst(&mut self, traffic: &Traffic, outcome: &mut Outcome) {
+        let turn = self.turn;
+        self.turn += 1;
+        let count = self.ready.len();
+        let (at, direction) = match traffic.direction {
+            Direction::Both if turn.is_multiple_of(2) => (turn / 2 % count, Direction::ToPeer),
+            // Half the sessions apart, so that no session sees a request-and-answer pattern.
+            Direction::Both => ((turn / 2 + count / 2) % count, Direction::ToClient),
+            direction => (turn % count, direction),
+        };
+        self.send_burst(traffic, self.ready[at], direction, outcome);
+    }
+
+    /// Reads everything that waits, or comes within `patience`, and returns the number of packets of this run.
+    pub(crate) fn receive(
+        &mut self,
+        outcome: &mut Outcome,
+        patience: Duration,
+    ) -> Result<u64, SessionError> {
+        let before = outcome.total().received;
+        let mut events = std::mem::replace(&mut self.events, Events::with_capacity(0));
+        let heard = self.sessions.poller.wait(&mut events, Some(patience));
+        let taken = heard.map_err(SessionError::from).and_then(|_| {
+            let mut tokens = events.iter().map(|event| event.token);
+            tokens.try_for_each(|token| self.take(token, outcome))
+        });
+        self.events = events;
+        taken.map(|()| outcome.total().received - before)
+    }
+
+    /// Reads what came on one connection, or at the peer.
+    fn take(&mut self, token: Token, outcome: &mut Outcome) -> Result<(), SessionError> {
+        let mut arrivals = Arrivals {
+            run: self.run,
+            clock: self.clock,
+            outcome,
+            greetings: Vec::new(),
+            control: Vec::new(),
+        };
+        if token == PEER {
+            if let PeerPlace::Here(socket) = &self.peer {
+                receive_batches(&mut self.received, socket, |from, datagram| {
+                    arrivals.at_peer(from, datagram);
+                })?;
+            }
+            for (index, from) in arrivals.greetings {
+                self.greeted_back(index, from);
+            }
+            return Ok(());
+        }
+        let index = token.0 as usize;
+        let is_echo = matches!(self.peer, PeerPlace::Echo(_));
+        let Some(session) = self.sessions.list.get_mut(index) else {
+            return Ok(());
+        };
+        let heard = match &mut session.link {
+            Link::Udp(socket) => receive_batches(&mut self.received, socket, |_, datagram| {
+                arrivals.at_client(datagram, is_echo);
+            })
+            .map_err(SessionError::from),
+            Link::Framed(_) => self.sessions.read(index, &mut |frame| {
+                arrivals.at_client(frame, is_echo);
+            }),
+        };
+        let Arrivals {
+            greetings, control, ..
+        } = arrivals;
+        if let Err(error) = heard {
+            self.sessions.fail(index, error);
+        }
+        for packet in control {
+            self.sessions.handle(index, &packet);
+        }
+        for (index, from) in greetings {
+            self.greeted_back(index, from);
+        }
+        Ok(())
+    }
+
+    /// Packets of this session pass; a peer of ours knows where they come from.
+    fn greeted_back(&mut self, index: usize, from: Option<SocketAddr>) {
+        if let Some(session) = self.sessions.list.get_mut(index)
+            && session.phase == Phase::Greeting
+        {
+            session.phase = Phase::Ready;
+            session.relayed = from.or(session.relayed);
+            self.ready.push(index);
+        }
+    }
+
+    /// Writes and sends the packets of one burst.
+    fn send_burst(
+        &mut self,
+        traffic: &Traffic,
+        index: usize,
+        direction: Direction,
+        outcome: &mut Outcome,
+    ) {
+        let sent_at = self.nanos();
+        let server = self.sessions.server();
+        let is_padded = self.sessions.is_padded();
+        let session = &mut self.sessions.list[index];
+        let to_client = direction == Direction::ToClient;
+        let header = if to_client {
+            0
+        } else {
+            channel_data::HEADER_LEN
+        };
+        let payload = traffic.payload.max(STAMP_LEN);
+        let size = match is_padded && !to_client {
+            true => (header + payload).next_multiple_of(4),
+            false => header + payload,
+        };
+        let flow = match to_client {
+            true => &mut outcome.to_client,
+            false => &mut outcome.to_peer,
+        };
+        self.scratch.resize(traffic.burst * size, 0xa5);
+        for (number, packet) in self.scratch.chunks_exact_mut(size).enumerate() {
+            if !to_client {
+                packet[..header]
+                    .copy_from_slice(&channel_data::header(session.channel, payload as u16));
+            }
+            let stamp = Stamp {
+                run: self.run,
+                session: index as u32,
+                sequence: flow.sent as u32 + number as u32,
+                sent_at,
+            };
+            stamp.write(&mut packet[header..]);
+        }
+        let (socket, to) = match (&mut session.link, &self.peer, session.relayed) {
+            (_, PeerPlace::Here(peer), Some(relayed)) if to_client => (peer, relayed),
+            _ if to_client => return,
+            (Link::Udp(socket), ..) => (&*socket, server),
+            (Link::Framed(framed), ..) => {
+                for packet in self.scratch.chunks_exact(size) {
+                    match framed.send(packet) {
+                        Ok(true) => flow.sent += 1,
+                        Ok(false) => outcome.skipped += 1,
+                        Err(error) => {
+                            return self.sessions.fail(index, SessionError::Broken(error));
+                        }
+                    }
+                }
+                return;
+            }
+        };
+        if traffic.burst == 1 {
+            if socket.send_to(to, &self.scratch).is_ok() {
+                flow.sent += 1;
+            }
+            return;
+        }
+        let mut out = self.storage.begin();
+        for packet in self.scratch.chunks_exact(size) {
+            // Sizes are far below what UDP carries.
+            let _ = out.push(to, None, &[], packet, 0);
+        }
+        flow.sent += out.flush(socket).sent;
+    }
+
+    pub(crate) fn nanos(&self) -> u64 {
+        self.clock.elapsed().as_nanos() as u64
+    }
+
+    /// Ends the allocations.
+    pub fn close(mut self) -> Result<(), SessionError> {
+        if let PeerPlace::Here(socket) = &self.peer {
+            self.sessions.poller.remove(socket)?;
+        }
+        self.sessions.release(SETUP_WINDOW)
+    }
+}
+
+/// How long to sleep before the next burst: whole milliseconds, the poller's unit; the rest is spent looking.
+fn patience(nanos: u64) -> Duration {
+    Duration::from_millis(nanos / 1_000_000)
+}
+
+fn receive_batches(
+    received: &mut RecvBatch,
+    socket: &UdpSocket,
+    mut each: impl FnMut(SocketAddr, &[u8]),
+) -> std::io::Result<()> {
+    loop {
+        let count = received.recv(socket, 0, RECEIVE_SLOTS)?;
+        for slot in 0..count {
+            let group = received.get(slot);
+            for datagram in group.datagrams() {
+                each(group.from, datagram);
+            }
+        }
+        if count < RECEIVE_SLOTS {
+            return Ok(());
+        }
+    }
+}
+
+/// What came of one event.
+struct Arrivals<'a> {
+    run: u32,
+    clock: Instant,
+    outcome: &'a mut Outcome,
+    /// Sessions that were heard of, and from where.
+    greetings: Vec<(usize, Option<SocketAddr>)>,
+    /// Answers to requests: rare, so that copies are fine.
+    control: Vec<Vec<u8>>,
+}
+
+impl Arrivals<'_> {
+    fn at_peer(&mut self, from: SocketAddr, datagram: &[u8]) {
+        if let Some(stamp) = Stamp::read(datagram) {
+            match stamp.is_greeting() {
+                true => self.greetings.push((stamp.session as usize, Some(from))),
+                false => self.count(&stamp, true),
+            }
+        }
+    }
+
+    fn at_client(&mut self, packet: &[u8], is_echo: bool) {
+        let Ok(frame) = channel_data::parse(packet) else {
+            self.control.push(packet.to_vec());
+            return;
+        };
+        if let Some(stamp) = Stamp::read(frame.payload) {
+            match stamp.is_greeting() {
+                true => self.greetings.push((stamp.session as usize, None)),
+                false => self.count(&stamp, is_echo),
+            }
+        }
+    }
+
+    fn count(&mut self, stamp: &Stamp, to_peer: bool) {
+        if stamp.run != self.run {
+            return;
+        }
+        let now = self.clock.elapsed().as_nanos() as u64;
+        let flow = match to_peer {
+            true => &mut self.outcome.to_peer,
+            false => &mut self.outcome.to_client,
+        };
+        flow.received += 1;
+        self.outcome
+            .latencies
+            .record(now.saturating_sub(stamp.sent_at));
+    }
+}

@@ -1,0 +1,466 @@
+//! Sessions: a connection each, an allocation and a channel to the one peer.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use stunner_net::poll::{Events, Interest, Poller, Token};
+use stunner_net::udp::{RecvBatch, UdpOptions};
+use stunner_stun::Method;
+use stunner_turn::client::{self, AllocateOptions, Client, ClientError, Event, Settings};
+use thiserror::Error;
+
+use crate::link::Link;
+use crate::phase::Phase;
+use crate::target::{Protocol, Target, Transport};
+
+/// The channel number a forwarder is spoken to with; the client machine hands out the same first.
+const FORWARD_CHANNEL: u16 = 0x4000;
+/// How long one step of all sessions may take altogether.
+const STEP_TIMEOUT: Duration = Duration::from_secs(60);
+const RECEIVE_SLOTS: usize = 64;
+
+/// Why a session could not be made, or did not last.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// A socket or epoll call failed.
+    #[error("a socket failed: {0}")]
+    Io(#[from] io::Error),
+    /// The connection, or the handshake on it, failed.
+    #[error("no connection to the server: {0}")]
+    Connect(io::Error),
+    /// The connection ended.
+    #[error("the connection to the server ended: {0}")]
+    Broken(io::Error),
+    /// The client machine refused a call.
+    #[error("a request cannot be made: {0}")]
+    Request(#[from] ClientError),
+    /// The server refused.
+    #[error("the server refuses {method:?} with {code} {reason}")]
+    Refused {
+        /// Which request.
+        method: Method,
+        /// ERROR-CODE.
+        code: u16,
+        /// Reason phrase.
+        reason: String,
+    },
+    /// No answer to a request.
+    #[error("the server does not answer {0:?}")]
+    Silent(Method),
+    /// No traffic passes after this long.
+    #[error("the server does not answer within {} s", .0.as_secs())]
+    Late(Duration),
+    /// The server has an address to try instead (300).
+    #[error("the server sends clients to {0} instead")]
+    Elsewhere(SocketAddr),
+    /// The allocation is gone.
+    #[error("the allocation was lost")]
+    Lost,
+    /// The path is there, yet nothing passes.
+    #[error("no packet reaches the peer")]
+    NothingPasses,
+    /// The server did not answer in time.
+    #[error("{0} sessions got no answer in time")]
+    Timeout(usize),
+}
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// On loopback every session has an address of its own, as clients do.
+    pub(crate) link: Link,
+    /// Its protocol machine; unused with a forwarder.
+    client: Client,
+    /// The channel to the peer.
+    pub(crate) channel: u16,
+    /// Where the peer sends to reach the client.
+    pub(crate) relayed: Option<SocketAddr>,
+    pub(crate) phase: Phase,
+}
+
+/// All clients of one server, in one thread.
+#[derive(Debug)]
+pub struct Sessions {
+    /// In the order of their poll tokens.
+    pub(crate) list: Vec<Session>,
+    /// Watches every session's connection under its index.
+    pub(crate) poller: Poller,
+    /// What became of sessions that are over before their time, since it was last taken.
+    pub(crate) failures: Vec<(usize, SessionError)>,
+    target: Target,
+    peer: SocketAddr,
+    options: UdpOptions,
+    goal: Phase,
+    /// The number of the first session, where several threads share the addresses of clients.
+    first: usize,
+    started: Instant,
+    received: RecvBatch,
+}
+
+impl Sessions {
+    /// Opens the sockets of `count` clients and sends nothing yet.
+    pub fn open(
+        target: Target,
+        peer: SocketAddr,
+        count: usize,
+        options: UdpOptions,
+    ) -> Result<Self, SessionError> {
+        let mut sessions = Sessions::numbered_from(0, target, peer, options)?;
+        for _ in 0..count {
+            sessions.add()?;
+        }
+        Ok(sessions)
+    }
+
+    /// No sessions yet; those to come have numbers from `first`.
+    pub(crate) fn numbered_from(
+        first: usize,
+        target: Target,
+        peer: SocketAddr,
+        options: UdpOptions,
+    ) -> Result<Self, SessionError> {
+        Ok(Sessions {
+            list: Vec::new(),
+            poller: Poller::new()?,
+            failures: Vec::new(),
+            target,
+            peer,
+            options,
+            goal: Phase::New,
+            first,
+            started: Instant::now(),
+            received: RecvBatch::new(RECEIVE_SLOTS)?,
+        })
+    }
+
+    /// One more session; its number in the list.
+    pub(crate) fn add(&mut self) -> Result<usize, SessionError> {
+        let index = self.list.len();
+        let transport = self.target.protocol.transport();
+        let local = client_address(&self.target, self.first + index);
+        let link = Link::open(transport, local, self.target.address, &self.options)
+            .map_err(SessionError::Connect)?;
+        let (interest, kind) = match transport {
+            Transport::Udp => (Interest::Readable, client::Transport::Datagram),
+            Transport::Dtls(_) => (Interest::Both, client::Transport::Datagram),
+            Transport::Tcp | Transport::Tls(_) => (Interest::Both, client::Transport::Stream),
+        };
+        self.poller.add(&link, Token(index as u64), interest)?;
+        let settings = Settings::with_password(&self.target.username, &self.target.password, kind);
+        self.list.push(Session {
+            link,
+            client: Client::new(settings, seed(self.first + index)),
+            channel: FORWARD_CHANNEL,
+            relayed: None,
+            phase: Phase::New,
+        });
+        Ok(index)
+    }
+
+    pub(crate) fn server(&self) -> SocketAddr {
+        self.target.address
+    }
+
+    /// ChannelData is padded to four bytes on streams (RFC 8656 §12.5), and on DTLS for servers that read it as one.
+    pub(crate) fn is_padded(&self) -> bool {
+        !matches!(self.target.protocol.transport(), Transport::Udp)
+    }
+
+    /// Makes an allocation for every session, at most `window` at a time, and says how long that took.
+    pub fn allocate(&mut self, window: usize) -> Result<Duration, SessionError> {
+        let start = Instant::now();
+        self.reach(Phase::Allocated, window)?;
+        Ok(start.elapsed())
+    }
+
+    /// Gives every session a channel to the peer, and so a permission (RFC 8656 §12.1).
+    pub fn bind(&mut self, window: usize) -> Result<(), SessionError> {
+        self.reach(Phase::Bound, window)
+    }
+
+    /// Ends all allocations, as a polite client does.
+    pub fn release(&mut self, window: usize) -> Result<(), SessionError> {
+        self.reach(Phase::Over, window)
+    }
+
+    /// Lets all sessions, also those to come, go on to this phase as far as it is in their hands.
+    pub(crate) fn aim_at(&mut self, goal: Phase) {
+        self.goal = goal;
+    }
+
+    /// Takes all sessions to a phase, at most `window` of them at a time.
+    pub(crate) fn reach(&mut self, goal: Phase, window: usize) -> Result<(), SessionError> {
+        self.aim_at(goal);
+        let deadline = Instant::now() + STEP_TIMEOUT;
+        let mut events = Events::with_capacity(256);
+        let mut begun = 0;
+        loop {
+            let count = self.list.len();
+            let done = self.count(|phase| phase >= goal);
+            if done == count {
+                return Ok(());
+            }
+            while begun < count && begun < done + window {
+                self.advance(begun);
+                begun += 1;
+            }
+            let heard = self
+                .poller
+                .wait(&mut events, Some(Duration::from_millis(20)))?;
+            if heard == 0 {
+                self.tick();
+            }
+            for event in events.iter() {
+                self.hear(event.token.0 as usize)?;
+            }
+            if let Some((_, error)) = self.failures.pop() {
+                return Err(error);
+            }
+            if Instant::now() > deadline {
+                return Err(SessionError::Timeout(count - done));
+            }
+        }
+    }
+
+    pub(crate) fn count(&self, counts: impl Fn(Phase) -> bool) -> usize {
+        let phases = self.list.iter().map(|session| session.phase);
+        phases.filter(|phase| counts(*phase)).count()
+    }
+
+    /// Takes the next step of a session, if it is the session's turn and short of the goal.
+    pub(crate) fn advance(&mut self, index: usize) {
+        if let Err(error) = self.try_advance(index) {
+            self.fail(index, error);
+        }
+    }
+
+    fn try_advance(&mut self, index: usize) -> Result<(), SessionError> {
+        let (now, goal, peer, server) = (self.now(), self.goal, self.peer, self.target.address);
+        let is_forward = matches!(self.target.protocol, Protocol::Forward);
+        let Some(session) = self.list.get_mut(index) else {
+            return Ok(());
+        };
+        loop {
+            let phase = session.phase;
+            if phase >= goal {
+                break;
+            }
+            session.phase = match phase {
+                // What is over before its allocation has nothing to release.
+                Phase::New | Phase::Connecting | Phase::Connected if goal == Phase::Over => {
+                    Phase::Over
+                }
+                Phase::New | Phase::Connecting => {
+                    let is_open = match &mut session.link {
+                        Link::Udp(_) => true,
+                        Link::Framed(framed) => framed.progress().map_err(SessionError::Connect)?,
+                    };
+                    match is_open {
+                        true => Phase::Connected,
+                        false => Phase::Connecting,
+                    }
+                }
+                Phase::Connected if is_forward => Phase::Bound,
+                Phase::Connected => {
+                    session.client.allocate(now, AllocateOptions::default())?;
+                    Phase::Allocating
+                }
+                _ if goal == Phase::Over => match is_forward {
+                    true => Phase::Over,
+                    false if phase == Phase::Releasing || phase == Phase::Allocating => phase,
+                    false => {
+                        session.client.refresh(now, Some(0))?;
+                        Phase::Releasing
+                    }
+                },
+                Phase::Allocated => {
+                    session.client.bind_channel(now, peer)?;
+                    Phase::Binding
+                }
+                Phase::Bound => Phase::Greeting,
+                waiting => waiting,
+            };
+            if session.phase == phase {
+                break;
+            }
+        }
+        transmit(session, server)
+    }
+
+    /// Reads what came for one session that does not carry traffic yet.
+    fn hear(&mut self, index: usize) -> Result<(), SessionError> {
+        let mut packets = Vec::new();
+        if let Some(session) = self.list.get_mut(index) {
+            match &mut session.link {
+                Link::Udp(socket) => loop {
+                    let count = self.received.recv(socket, 0, RECEIVE_SLOTS)?;
+                    for slot in 0..count {
+                        let datagrams = self.received.get(slot);
+                        packets.extend(datagrams.datagrams().map(<[u8]>::to_vec));
+                    }
+                    if count < RECEIVE_SLOTS {
+                        break;
+                    }
+                },
+                Link::Framed(_) => {
+                    let heard = self.read(index, &mut |packet| packets.push(packet.to_vec()));
+                    if let Err(error) = heard {
+                        self.fail(index, error);
+                    }
+                }
+            }
+        }
+        for packet in packets {
+            self.handle(index, &packet);
+        }
+        Ok(())
+    }
+
+    /// Goes on with a framed connection and reads its frames.
+    pub(crate) fn read(
+        &mut self,
+        index: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), SessionError> {
+        self.advance(index);
+        let Some(session) = self.list.get_mut(index) else {
+            return Ok(());
+        };
+        match &mut session.link {
+            Link::Framed(framed) if session.phase > Phase::Connecting => {
+                framed.flush().map_err(SessionError::Broken)?;
+                framed.receive(each).map_err(SessionError::Broken)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs what time brings about; cheap enough for every few milliseconds.
+    pub(crate) fn tick(&mut self) {
+        let now = self.now();
+        for index in 0..self.list.len() {
+            let session = &mut self.list[index];
+            if session.phase == Phase::Connecting {
+                self.advance(index);
+            } else if session.client.next_deadline().is_some_and(|at| at <= now) {
+                session.client.on_timeout(now);
+                while let Some(event) = self.list[index].client.poll_event() {
+                    self.note(index, event);
+                }
+                self.send_requests(index);
+            }
+        }
+    }
+
+    /// Hands a packet that is no ChannelData to its session's client.
+    pub(crate) fn handle(&mut self, index: usize, bytes: &[u8]) {
+        let now = self.now();
+        if let Some(session) = self.list.get_mut(index) {
+            let event = session.client.handle(now, bytes);
+            self.note(index, event);
+            self.send_requests(index);
+        }
+    }
+
+    fn note(&mut self, index: usize, event: Event) {
+        let session = &mut self.list[index];
+        match event {
+            Event::Allocated(allocated) => {
+                session.relayed = Some(allocated.relayed);
+                session.phase = Phase::Allocated;
+            }
+            Event::ChannelBound { number, .. } if session.phase == Phase::Binding => {
+                session.channel = number;
+                session.phase = Phase::Bound;
+            }
+            Event::Released => session.phase = Phase::Over,
+            Event::Error {
+                method,
+                code,
+                reason,
+                ..
+            } => {
+                let error = SessionError::Refused {
+                    method,
+                    code,
+                    reason,
+                };
+                return self.fail(index, error);
+            }
+            Event::TimedOut { method, .. } => {
+                return self.fail(index, SessionError::Silent(method));
+            }
+            Event::TryAlternate { server, .. } => {
+                return self.fail(index, SessionError::Elsewhere(server));
+            }
+            Event::AllocationLost => return self.fail(index, SessionError::Lost),
+            _ => return,
+        }
+        self.advance(index);
+    }
+
+    fn send_requests(&mut self, index: usize) {
+        let server = self.target.address;
+        if let Err(error) = transmit(&mut self.list[index], server) {
+            self.fail(index, error);
+        }
+    }
+
+    /// The session is over; why is kept in `failures`, once.
+    pub(crate) fn fail(&mut self, index: usize, error: SessionError) {
+        let Some(session) = self.list.get_mut(index) else {
+            return;
+        };
+        // What fails at the end has no say.
+        let is_over = session.phase == Phase::Over;
+        let is_ending = session.phase == Phase::Releasing;
+        session.phase = Phase::Over;
+        if !is_over {
+            let _ = self.poller.remove(&session.link);
+        }
+        if !is_over && !is_ending {
+            self.failures.push((index, error));
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.started.elapsed().as_millis() as u64
+    }
+}
+
+fn transmit(session: &mut Session, server: SocketAddr) -> Result<(), SessionError> {
+    while let Some(packet) = session.client.poll_transmit() {
+        // A lost datagram is sent again by the client's timer.
+        session
+            .link
+            .send(server, &packet)
+            .map_err(SessionError::Broken)?;
+    }
+    Ok(())
+}
+
+/// On loopback every client gets an address of its own, as on the internet: servers limit and hash
+/// by source address.
+fn client_address(target: &Target, index: usize) -> SocketAddr {
+    match target.address {
+        SocketAddr::V4(server) if server.ip().is_loopback() => {
+            let high = (index / 250 % 250) as u8;
+            let low = (index % 250) as u8 + 1;
+            SocketAddr::from((Ipv4Addr::new(127, 1, high, low), 0))
+        }
+        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    }
+}
+
+/// Transaction ids need not be secret in a load test, only different per client.
+fn seed(index: usize) -> [u8; 32] {
+    let mut seed = [0x5a; 32];
+    seed[..8].copy_from_slice(&index.to_le_bytes());
+    let nanos = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |age| age.as_nanos());
+    seed[8..24].copy_from_slice(&nanos.to_le_bytes());
+    seed
+}
