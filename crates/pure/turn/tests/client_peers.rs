@@ -5,7 +5,7 @@ mod client_support;
 use client_support::*;
 use stunner_stun::channel_data::ChannelData;
 use stunner_stun::{Class, Message, Method, TransactionId, attr};
-use stunner_turn::client::{AllocateOptions, Client, Event, SendError};
+use stunner_turn::client::{AllocateOptions, Client, Event, SendError, Settings, Transport};
 
 fn ready() -> Client {
     let mut client = client();
@@ -91,6 +91,18 @@ fn rfc8656_12_5_channel_data_is_padded_on_streams() {
             range: 4..9
         }
     );
+}
+
+#[test]
+fn rfc8656_12_5_channel_data_is_padded_in_datagrams_when_asked_for() {
+    let mut settings = Settings::with_password(USER, PASSWORD, Transport::Datagram);
+    settings.pad_datagrams = true;
+    let mut client = Client::new(settings, [1; 32]);
+    allocate(&mut client, 0, AllocateOptions::default());
+    bind(&mut client, 0, peer(1));
+    let mut buf = [0xff; 64];
+    let length = client.send(peer(1), b"hello", &mut buf).unwrap();
+    assert_eq!(buf[..length], *b"\x40\x00\x00\x05hello\0\0\0");
 }
 
 #[test]

@@ -130,6 +130,11 @@ impl Client {
         self.peers.channel(peer)
     }
 
+    /// The request made last. It names the one of [`Client::bind_channel`], which returns the channel's number.
+    pub fn last_request(&self) -> RequestId {
+        RequestId(self.next_request)
+    }
+
     /// Whether every request has been answered.
     pub fn is_idle(&self) -> bool {
         self.transactions.is_empty()
@@ -300,10 +305,10 @@ impl Client {
         let length =
             u16::try_from(payload.len()).map_err(|_| SendError::TooLarge(payload.len()))?;
         let end = 4 + payload.len();
-        // RFC 8656 §12.5: padding on streams only; the length field does not count it.
+        // RFC 8656 §12.5: padding is a must on streams and a may in datagrams; the length field does not count it.
         let total = match self.settings.transport {
-            Transport::Datagram => end,
-            Transport::Stream => end.next_multiple_of(4),
+            Transport::Datagram if !self.settings.pad_datagrams => end,
+            _ => end.next_multiple_of(4),
         };
         let packet = buf.get_mut(..total).ok_or(SendError::Buffer(total))?;
         packet[..4].copy_from_slice(&channel_data::header(number, length));

@@ -8,7 +8,7 @@ use stunner_stun::Family;
 /// TLS is a stream and DTLS carries datagrams as far as this machine can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// UDP or DTLS: requests are retransmitted (RFC 8489 §6.2.1), ChannelData is not padded.
+    /// UDP or DTLS: requests are retransmitted (RFC 8489 §6.2.1), ChannelData need not be padded.
     Datagram,
     /// TCP or TLS: one request, one timeout (RFC 8489 §6.2.2), ChannelData padded to 4 bytes.
     Stream,
@@ -57,6 +57,9 @@ pub struct Settings {
     pub fingerprint: bool,
     /// Refresh the allocation, its permissions and its channels without being asked.
     pub auto_refresh: bool,
+    /// Pad ChannelData to 4 bytes in datagrams too, as RFC 8656 §12.5 allows: some servers read DTLS as a stream and
+    /// wait for the padding.
+    pub pad_datagrams: bool,
 }
 
 impl Settings {
@@ -69,6 +72,7 @@ impl Settings {
             allow_sha256: true,
             fingerprint: false,
             auto_refresh: true,
+            pad_datagrams: false,
         }
     }
 
