@@ -1,3 +1,42 @@
 //! From a kubeconfig to the pods of a gateway, and to what they answer.
+//!
+//! **What it is.** All that the tools need to know about a cluster: which one is meant ([`Kubectl`], the flags and
+//! rules of `kubectl`), who is who in it (the pods of gateways, of the config discovery service and of the
+//! authentication service), a stream into any of them or to a plain address ([`Place`]), and on it HTTP ([`Http`]), the
+//! config discovery service ([`Cds`]) and the admin API of dataplanes ([`Admin`]).
+//!
+//! **What it is not.** It changes nothing in a cluster, prints nothing, and decides nothing about what it reads.
+//! Listeners' certificates in configurations are not judged: whoever shows a configuration need not be able to serve it.
+//!
+//! Everything that goes wrong is a [`ClusterError`], which says what to do about it in [`ClusterError::hint`].
 
 #![forbid(unsafe_code)]
+
+mod admin;
+mod cds;
+mod cluster;
+mod error;
+pub mod flags;
+mod forward;
+mod http;
+mod kubeconfig;
+mod kubectl;
+pub mod metrics;
+mod place;
+mod pods;
+
+pub use admin::{
+    Admin, Denial, Denials, Explain, Explanation, Filter, Session, SessionPeer, Sessions, Volume,
+};
+pub use cds::{Cds, ConfigWatch, Discovered, WatchEvent};
+pub use cluster::Cluster;
+pub use error::ClusterError;
+pub use flags::{AuthFlags, CdsFlags};
+pub use forward::Forward;
+pub use http::{Answer, Http};
+pub use kubectl::Kubectl;
+pub use metrics::Sample;
+pub use place::{Place, Stream};
+pub use pods::PodPlace;
+pub use stunner_cds::ConfigId;
+pub use stunner_cds::server::Scope;

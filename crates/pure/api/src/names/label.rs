@@ -10,6 +10,8 @@ pub const RELATED_GATEWAY_NAMESPACE: &str = "stunner.l7mp.io/related-gateway-nam
 /// On dataplane pods.
 pub const APP: &str = "app";
 pub const APP_VALUE: &str = "stunner";
+/// On the pods of the authentication service, by which tools find it.
+pub const AUTH_APP_VALUE: &str = "stunner-auth";
 
 /// On the Secrets with last good inputs.
 pub const LAST_GOOD: &str = "stunner.l7mp.io/last-good";

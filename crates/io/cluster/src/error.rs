@@ -1,0 +1,209 @@
+//! What can stand between a tool and what it asks for.
+
+use std::path::PathBuf;
+
+use stunner_cds::{LoadError, OriginError};
+
+/// Why something in a cluster, or beside one, could not be asked. [`ClusterError::hint`] says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// Nothing says which cluster is meant.
+    #[error("there is no kubeconfig, and this is not running inside a cluster")]
+    NoKubeconfig,
+    /// A kubeconfig that cannot be used.
+    #[error("{what}")]
+    Kubeconfig { what: String, hint: String },
+    #[error("cannot read the kubeconfig `{}`: {why}", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    /// Nobody answers; `what` is reached by connecting to it.
+    #[error("{what} cannot be reached: {why}")]
+    Unreachable { what: String, why: String },
+    /// The API server does not know who this is.
+    #[error("the API server does not accept the credentials: {said}")]
+    Unauthorized { said: String },
+    /// RBAC says no.
+    #[error("not permitted to {verb} {resource} in {}: {said}", place(namespace.as_deref()))]
+    Forbidden {
+        verb: &'static str,
+        /// Such as `pods` or `pods/portforward`.
+        resource: &'static str,
+        /// `None` for the whole cluster.
+        namespace: Option<String>,
+        /// The API server's words.
+        said: String,
+    },
+    /// What was asked for does not exist.
+    #[error("{what} not found")]
+    NotFound { what: String, hint: String },
+    /// Several answer to the description.
+    #[error("several {what} found: {}", names.join(", "))]
+    Ambiguous {
+        /// In the plural.
+        what: &'static str,
+        names: Vec<String>,
+        hint: String,
+    },
+    /// It exists, but none of it is ready.
+    #[error("{what} is not ready: {}", names.join(", "))]
+    NotReady { what: String, names: Vec<String> },
+    /// The API server refused for another reason; its words.
+    #[error("the API server refused: {said}")]
+    Refused { said: String },
+    /// An HTTP server answered with an error.
+    #[error("{place} answered {code}: {error}")]
+    Status {
+        place: String,
+        code: u16,
+        error: String,
+        /// Empty where it gave none.
+        hint: String,
+    },
+    /// An answer that makes no sense.
+    #[error("the answer of {place} is not understood: {why}")]
+    Malformed { place: String, why: String },
+    /// An address on the command line that is none.
+    #[error(transparent)]
+    Address(#[from] OriginError),
+    /// The discovery service.
+    #[error(transparent)]
+    Cds(#[from] LoadError),
+}
+
+fn place(namespace: Option<&str>) -> String {
+    match namespace {
+        Some(namespace) => format!("namespace `{namespace}`"),
+        None => "the whole cluster".to_owned(),
+    }
+}
+
+impl ClusterError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            ClusterError::NoKubeconfig => {
+                "name one with --kubeconfig or $KUBECONFIG, or reach things without Kubernetes: \
+                 --cds-server-address, --auth-server-address, --pod-address or --admin"
+            }
+            ClusterError::Kubeconfig { hint, .. }
+            | ClusterError::NotFound { hint, .. }
+            | ClusterError::Ambiguous { hint, .. }
+            | ClusterError::Status { hint, .. } => hint,
+            ClusterError::Unreadable { .. } => {
+                "check the path in --kubeconfig or $KUBECONFIG and the file's permissions"
+            }
+            ClusterError::Unreachable { .. } => {
+                "check that it runs and that the address and the port are right"
+            }
+            ClusterError::Unauthorized { .. } => {
+                "log in again, or give another --context, --user or --token"
+            }
+            ClusterError::Forbidden {
+                verb,
+                resource,
+                namespace,
+                ..
+            } => return Some(rule(verb, resource, namespace.as_deref())),
+            ClusterError::NotReady { .. } => {
+                "wait until it is, or see why with `kubectl describe pod`"
+            }
+            ClusterError::Address(error) => error.hint(),
+            ClusterError::Cds(error) => return error.hint(),
+            ClusterError::Refused { .. } | ClusterError::Malformed { .. } => "",
+        };
+        (!hint.is_empty()).then(|| hint.to_owned())
+    }
+
+    /// Whether this says no to the one who asks, rather than that nobody could be asked.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, ClusterError::Forbidden { .. })
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        matches!(
+            self,
+            ClusterError::NotFound { .. }
+                | ClusterError::Status { code: 404, .. }
+                | ClusterError::Cds(LoadError::Status { status: 404, .. })
+        )
+    }
+
+    /// What a request to the API server came to.
+    pub(crate) fn of_kube(error: &kube::Error, asked: &Asked<'_>) -> ClusterError {
+        match error {
+            kube::Error::Api(status) => ClusterError::of_status(status, asked),
+            kube::Error::Auth(error) => ClusterError::Unauthorized {
+                said: innermost(error),
+            },
+            error => ClusterError::Unreachable {
+                what: "the API server".to_owned(),
+                why: innermost(error),
+            },
+        }
+    }
+
+    pub(crate) fn of_status(status: &kube::core::Status, asked: &Asked<'_>) -> ClusterError {
+        let said = status.message.clone();
+        match status.code {
+            401 => ClusterError::Unauthorized { said },
+            403 => ClusterError::Forbidden {
+                verb: asked.verb,
+                resource: asked.resource,
+                namespace: asked.namespace.map(str::to_owned),
+                said,
+            },
+            404 => ClusterError::NotFound {
+                what: asked.what(),
+                hint: "check the name and the namespace".to_owned(),
+            },
+            429 | 500.. => ClusterError::Unreachable {
+                what: "the API server".to_owned(),
+                why: said,
+            },
+            _ => ClusterError::Refused { said },
+        }
+    }
+}
+
+/// What was asked of the API server, to say it in errors.
+pub(crate) struct Asked<'a> {
+    pub(crate) verb: &'static str,
+    pub(crate) resource: &'static str,
+    pub(crate) namespace: Option<&'a str>,
+    pub(crate) name: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    fn what(&self) -> String {
+        let kind = self.resource.split('/').next().unwrap_or_default();
+        let kind = kind.strip_suffix('s').unwrap_or(kind);
+        match (self.namespace, self.name) {
+            (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
+            (_, Some(name)) => format!("{kind} {name}"),
+            _ => self.resource.to_owned(),
+        }
+    }
+}
+
+/// The role that would permit it.
+fn rule(verb: &str, resource: &str, namespace: Option<&str>) -> String {
+    match namespace {
+        Some(namespace) => format!(
+            "ask for a Role in namespace `{namespace}` with the verb `{verb}` on `{resource}`: \
+             `kubectl create role NAME -n {namespace} --verb={verb} --resource={resource}` and a RoleBinding to it"
+        ),
+        None => format!(
+            "ask for a ClusterRole with the verb `{verb}` on `{resource}`: \
+             `kubectl create clusterrole NAME --verb={verb} --resource={resource}` and a ClusterRoleBinding to it, \
+             or name a namespace that you may read"
+        ),
+    }
+}
+
+/// The words of the libraries around it ("ServiceError: client error (Connect)") say less than the cause itself.
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,271 @@
+//! HTTP/1.1 over a stream to anywhere.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{HeaderMap, Method, Request, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use crate::error::{ClusterError, innermost};
+use crate::place::Place;
+
+/// For a stream to open and an answer to arrive.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What is asked for is bounded; this bounds a broken server.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+/// How much of an error page is repeated.
+const MESSAGE_CHARS: usize = 200;
+
+/// An HTTP server at a place. A connection is kept from question to question; clones share it.
+#[derive(Clone)]
+pub struct Http {
+    place: Place,
+    program: &'static str,
+    patience: Duration,
+    idle: Arc<Mutex<Option<Connection>>>,
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Http").field(&self.place).finish()
+    }
+}
+
+struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What a server answered, with whatever status.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    place: String,
+}
+
+impl Http {
+    pub fn new(place: Place) -> Http {
+        Http {
+            place,
+            program: "stunner",
+            patience: PATIENCE,
+            idle: Arc::default(),
+        }
+    }
+
+    /// Waits this long for an answer.
+    pub fn with_patience(mut self, patience: Duration) -> Http {
+        self.patience = patience;
+        self
+    }
+
+    /// Tells the server which program asks.
+    pub fn by(mut self, program: &'static str) -> Http {
+        self.program = program;
+        self
+    }
+
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// `path` begins with `/` and may have a query.
+    pub async fn get(&self, path: &str) -> Result<Answer, ClusterError> {
+        self.ask(Method::GET, path, None).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Answer, ClusterError> {
+        self.ask(Method::POST, path, Some(body)).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Result<Answer, ClusterError> {
+        self.ask(Method::DELETE, path, None).await
+    }
+
+    /// Asks within the time there is for it.
+    pub async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, ClusterError> {
+        let asked = tokio::time::timeout(self.patience, self.ask_patiently(&method, path, body));
+        asked.await.unwrap_or_else(|_| {
+            let patience = self.patience.as_secs_f32();
+            Err(self.unreachable(format!("no answer within {patience} s")))
+        })
+    }
+
+    async fn ask_patiently(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, ClusterError> {
+        // A connection that was kept may have died unnoticed. Only what changes nothing can be asked twice.
+        let kept = (*method == Method::GET).then(|| self.take()).flatten();
+        if let Some(mut connection) = kept
+            && let Ok(answer) = self
+                .exchange(&mut connection, self.request(method, path, body)?)
+                .await
+        {
+            self.keep(connection);
+            return Ok(answer);
+        }
+        let mut connection = self.connect().await?;
+        let request = self.request(method, path, body)?;
+        let answer = self.exchange(&mut connection, request).await?;
+        self.keep(connection);
+        Ok(answer)
+    }
+
+    fn take(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.take()
+            .filter(|connection| connection.sender.is_ready())
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        *idle = Some(connection);
+    }
+
+    async fn connect(&self) -> Result<Connection, ClusterError> {
+        let stream = self.place.open().await?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| self.unreachable(innermost(&error)))?;
+        let task = tokio::spawn(async move {
+            let _ = connection.await;
+        });
+        Ok(Connection { sender, task })
+    }
+
+    fn request(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Request<Full<Bytes>>, ClusterError> {
+        let agent = format!("{}/{}", self.program, env!("CARGO_PKG_VERSION"));
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, self.place.authority())
+            .header(header::USER_AGENT, agent);
+        let mut bytes = Vec::new();
+        if let Some(body) = body {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+            bytes = body.to_string().into_bytes();
+        }
+        let request = request.body(Full::new(Bytes::from(bytes)));
+        request.map_err(|error| self.unreachable(error.to_string()))
+    }
+
+    async fn exchange(
+        &self,
+        connection: &mut Connection,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answer, ClusterError> {
+        let sent = connection.sender.send_request(request).await;
+        let response = sent.map_err(|error| self.unreachable(innermost(&error)))?;
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+        let body = body.map_err(|error| self.unreachable(error.to_string()))?;
+        Ok(Answer {
+            status: head.status,
+            headers: head.headers,
+            body: body.to_bytes(),
+            place: self.place.to_string(),
+        })
+    }
+
+    fn unreachable(&self, why: String) -> ClusterError {
+        ClusterError::Unreachable {
+            what: self.place.to_string(),
+            why,
+        }
+    }
+}
+
+impl Answer {
+    /// The answer, where it is one; what the server says against it otherwise.
+    pub fn ok(self) -> Result<Answer, ClusterError> {
+        match self.status.is_success() {
+            true => Ok(self),
+            false => Err(self.refusal()),
+        }
+    }
+
+    /// The body, which is text.
+    pub fn text(self) -> Result<String, ClusterError> {
+        let answer = self.ok()?;
+        let place = answer.place;
+        String::from_utf8(answer.body.into()).map_err(|_| ClusterError::Malformed {
+            place,
+            why: "it is not UTF-8 text".to_owned(),
+        })
+    }
+
+    /// The body, which is JSON of this form.
+    pub fn json<T: DeserializeOwned>(self) -> Result<T, ClusterError> {
+        let answer = self.ok()?;
+        // Nothing to say is an answer too.
+        let bytes: &[u8] = if answer.body.is_empty() {
+            b"null"
+        } else {
+            &answer.body
+        };
+        serde_json::from_slice(bytes).map_err(|error| ClusterError::Malformed {
+            // The place of the mistake, not the text around it.
+            why: format!(
+                "unexpected JSON at line {} column {}",
+                error.line(),
+                error.column()
+            ),
+            place: answer.place,
+        })
+    }
+
+    /// Our servers say `error` and `hint`, the config discovery service and the Go programs `message`.
+    fn refusal(self) -> ClusterError {
+        let said: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
+        let error = [text("error"), text("message"), plain(&self.body)]
+            .into_iter()
+            .find(|text| !text.is_empty());
+        let reason = self.status.canonical_reason().unwrap_or("an error");
+        ClusterError::Status {
+            place: self.place,
+            code: self.status.as_u16(),
+            error: error.unwrap_or_else(|| reason.to_owned()),
+            hint: text("hint"),
+        }
+    }
+}
+
+/// The beginning of a body that is no JSON, on one line.
+fn plain(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    line.chars()
+        .filter(|character| !character.is_control())
+        .take(MESSAGE_CHARS)
+        .collect()
+}
