@@ -26,7 +26,8 @@ mod place;
 mod pods;
 
 pub use admin::{
-    Admin, Denial, Denials, Explain, Explanation, Filter, Session, SessionPeer, Sessions, Volume,
+    Admin, ClusterStatistics, Denial, Denials, Explain, Explanation, Filter, GatewayStatistics,
+    Grounds, ListenerStatistics, Session, SessionPeer, Sessions, Statistics, Volume,
 };
 pub use cds::{Cds, ConfigWatch, Discovered, WatchEvent};
 pub use cluster::Cluster;

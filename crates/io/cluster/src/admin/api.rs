@@ -151,6 +151,23 @@ pub struct Explanation {
     /// The rule that came nearest to admitting it, in words.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nearest: Option<String>,
+    /// The rule of `rule` or `nearest` in parts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub grounds: Option<Grounds>,
+    /// Of the configuration; grows by one with every one applied.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub generation: Option<u64>,
+}
+
+/// A rule that admits peers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grounds {
+    /// `namespace/route` in what an operator makes.
+    pub cluster: String,
+    pub prefix: String,
+    /// `first-last`.
+    pub ports: String,
+    pub transport: String,
 }
 
 fn with_query(path: &str, parameters: &[(&str, Option<&str>)]) -> String {

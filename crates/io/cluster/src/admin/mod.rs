@@ -1,14 +1,16 @@
 //! The admin API of dataplanes, and what they tell beside it.
 
 mod api;
+mod statistics;
 
 use serde_json::Value;
 use stunner_api::NamespacedName;
 use stunner_api::names::port;
 
 pub use api::{
-    Denial, Denials, Explain, Explanation, Filter, Session, SessionPeer, Sessions, Volume,
+    Denial, Denials, Explain, Explanation, Filter, Grounds, Session, SessionPeer, Sessions, Volume,
 };
+pub use statistics::{ClusterStatistics, GatewayStatistics, ListenerStatistics, Statistics};
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
@@ -79,6 +81,11 @@ impl Admin {
     pub async fn denials(&self, filter: &Filter) -> Result<Denials, ClusterError> {
         let path = filter.path("/api/v1/denials");
         self.admin.get(&path).await?.json()
+    }
+
+    /// What happened so far in numbers.
+    pub async fn statistics(&self) -> Result<Statistics, ClusterError> {
+        self.admin.get("/api/v1/statistics").await?.json()
     }
 
     /// Whether a peer would be admitted.
