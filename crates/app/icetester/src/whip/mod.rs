@@ -1,0 +1,294 @@
+//! The server: offers in, answers and sessions out.
+
+mod answer;
+mod sessions;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use stunner_peer::{EchoPeer, Gather, GatherError, Limits, OfferError, has_loopback};
+use subtle::ConstantTimeEq;
+
+use self::answer::{Refusal, refuse, sdp, text};
+use self::sessions::Sessions;
+use crate::Settings;
+
+/// More than any offer of a browser.
+const MAX_BODY: usize = 256 * 1024;
+
+/// The server and its sessions. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Whip(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: RwLock<Settings>,
+    endpoint: String,
+    insecure: bool,
+    echo: EchoPeer,
+    sessions: Arc<Sessions>,
+}
+
+impl Whip {
+    pub fn new(settings: Settings, max_sessions: usize, insecure: bool) -> Self {
+        Whip(Arc::new(Inner {
+            endpoint: settings.whip_endpoint.clone(),
+            settings: RwLock::new(settings),
+            insecure,
+            echo: EchoPeer::default(),
+            sessions: Arc::new(Sessions::new(max_sessions)),
+        }))
+    }
+
+    /// The path for offers.
+    pub fn endpoint(&self) -> &str {
+        &self.0.endpoint
+    }
+
+    /// Ends all sessions and waits until TURN servers have their allocations back.
+    pub async fn hang_up(&self) {
+        self.0.sessions.end_all().await;
+    }
+
+    pub fn router(&self) -> Router {
+        let endpoint = self.endpoint();
+        Router::new()
+            .route("/config", get(config).post(configure))
+            .route(endpoint, post(offer))
+            .route(&format!("{endpoint}/{{id}}"), delete(end))
+            .fallback(async || {
+                refuse(
+                    StatusCode::NOT_FOUND,
+                    "no such path",
+                    "POST an offer to the WHIP endpoint, /whip unless WHIP_ENDPOINT says otherwise",
+                )
+            })
+            .method_not_allowed_fallback(async |method: Method| {
+                refuse(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    &format!("{method} is not possible here"),
+                    "the Allow header lists what is",
+                )
+            })
+            .layer(DefaultBodyLimit::max(MAX_BODY))
+            .with_state(self.clone())
+    }
+
+    fn settings(&self) -> Settings {
+        let settings = self.0.settings.read();
+        settings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether the request shows the token, where there is one to show.
+    fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let token = self.settings().bearer_token;
+        let shown = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map_or("", |(_, token)| token.trim());
+        if token.is_empty() || bool::from(token.as_bytes().ct_eq(shown.as_bytes())) {
+            return Ok(());
+        }
+        Err(Refusal {
+            status: StatusCode::UNAUTHORIZED,
+            error: "the request does not show the token".to_owned(),
+            hint: "send `Authorization: Bearer TOKEN` with the value of BEARER_TOKEN".to_owned(),
+        })
+    }
+
+    /// `/config` shows credentials: where no token is set, only to this host, which is where a port-forward ends.
+    fn admit_to_settings(&self, headers: &HeaderMap, client: SocketAddr) -> Result<(), Refusal> {
+        self.admit(headers)?;
+        let is_local = client.ip().to_canonical().is_loopback();
+        if is_local || !self.settings().bearer_token.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal {
+            status: StatusCode::FORBIDDEN,
+            error: "without BEARER_TOKEN, /config answers to its own host only".to_owned(),
+            hint: "set BEARER_TOKEN, or come by a port-forward".to_owned(),
+        })
+    }
+}
+
+type Client = ConnectInfo<SocketAddr>;
+
+async fn config(
+    State(whip): State<Whip>,
+    ConnectInfo(client): Client,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    whip.admit_to_settings(&headers, client)?;
+    let body = whip.settings().to_json().to_string();
+    Ok(text(StatusCode::OK, "application/json", body))
+}
+
+async fn configure(
+    State(whip): State<Whip>,
+    ConnectInfo(client): Client,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    whip.admit_to_settings(&headers, client)?;
+    want_type(&headers, "application/json")?;
+    let bad = |error: String, hint: String| Refusal {
+        status: StatusCode::BAD_REQUEST,
+        error,
+        hint,
+    };
+    let body: serde_json::Value = serde_json::from_slice(&body).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        bad(
+            format!("the body is no JSON: line {line}, column {column}"),
+            "send an object with any of ICEServers, ICETransportPolicy and BearerToken".to_owned(),
+        )
+    })?;
+    let changed = whip.settings().changed(&body);
+    let changed = changed.map_err(|error| {
+        bad(
+            stunner_flags::report(&error, None)
+                .trim_start_matches("error: ")
+                .trim_end()
+                .to_owned(),
+            error.hint(),
+        )
+    })?;
+    let mut settings = whip
+        .0
+        .settings
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
+    *settings = changed;
+    Ok(text(
+        StatusCode::OK,
+        "text/plain; charset=utf-8",
+        String::new(),
+    ))
+}
+
+/// Compared without parameters; what Go's server answers with 400, RFC 9110 would answer with 415.
+fn want_type(headers: &HeaderMap, wanted: &str) -> Result<(), Refusal> {
+    let given = headers.get(header::CONTENT_TYPE);
+    let given = given
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = given.split(';').next().unwrap_or_default().trim();
+    match essence.eq_ignore_ascii_case(wanted) {
+        true => Ok(()),
+        false => Err(Refusal {
+            status: StatusCode::BAD_REQUEST,
+            error: format!("the body is of type `{}`", essence.escape_debug()),
+            hint: format!("send `Content-Type: {wanted}`"),
+        }),
+    }
+}
+
+async fn offer(
+    State(whip): State<Whip>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    whip.admit(&headers)?;
+    want_type(&headers, "application/sdp")?;
+    let offer = std::str::from_utf8(&body).map_err(|_| bad_offer("the offer is no text"))?;
+    // Before anything is gathered: a bad offer is to cost nothing.
+    let echo = &whip.0.echo;
+    echo.examine(offer).map_err(|error| unusable(&error))?;
+    let place = Arc::clone(&whip.0.sessions)
+        .reserve()
+        .ok_or_else(|| Refusal {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            error: "as many sessions as may be are open already".to_owned(),
+            hint: "hang up others, or raise --max-sessions".to_owned(),
+        })?;
+    let settings = whip.settings();
+    let gather = Gather {
+        loopback: has_loopback(offer),
+        servers: settings.ice_servers,
+        policy: settings.policy,
+        insecure: whip.0.insecure,
+        ..Gather::default()
+    };
+    let gathered = gather.candidates().await.map_err(|error| no_way(&error))?;
+    for failure in &gathered.failures {
+        tracing::warn!(
+            scope = "icetester",
+            "no relay at {}: {}",
+            failure.server,
+            failure.problem
+        );
+    }
+    let answered = echo.answer_from(offer, gathered, Limits::default());
+    let (answer, session) = answered.map_err(|error| unusable(&error))?;
+    let id = place.fill(session);
+    tracing::info!(scope = "icetester", "session {id} begins");
+    let location = format!("{}/{id}", whip.endpoint());
+    Ok(sdp(answer, &location))
+}
+
+async fn end(
+    State(whip): State<Whip>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    whip.admit(&headers)?;
+    match whip.0.sessions.end(&id).await {
+        true => Ok(text(
+            StatusCode::OK,
+            "text/plain; charset=utf-8",
+            String::new(),
+        )),
+        false => Err(Refusal {
+            status: StatusCode::NOT_FOUND,
+            error: "there is no such session".to_owned(),
+            hint: "it may have ended; use the Location of the answer to the offer".to_owned(),
+        }),
+    }
+}
+
+fn bad_offer(error: &str) -> Refusal {
+    Refusal {
+        status: StatusCode::BAD_REQUEST,
+        error: error.to_owned(),
+        hint: "send the SDP of an RTCPeerConnection with a data channel, after its candidates are gathered".to_owned(),
+    }
+}
+
+fn unusable(error: &OfferError) -> Refusal {
+    bad_offer(&error.to_string())
+}
+
+fn no_way(error: &GatherError) -> Refusal {
+    Refusal {
+        status: StatusCode::BAD_GATEWAY,
+        error: error.to_string(),
+        hint: error.hint(),
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = refuse(self.status, &self.error, &self.hint);
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            let seconds = HeaderValue::from_static("10");
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
+    }
+}
