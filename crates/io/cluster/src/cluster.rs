@@ -34,6 +34,8 @@ impl Cluster {
     pub async fn connect(kubectl: &Kubectl) -> Result<Cluster, ClusterError> {
         let config = kubeconfig::load(kubectl).await?;
         let namespace = config.default_namespace.clone();
+        // Another crate of the program may bring a second provider, and then there is no default.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::try_from(config).map_err(|error| ClusterError::Kubeconfig {
             what: format!(
                 "the kubeconfig cannot be used: {}",

@@ -165,7 +165,7 @@ impl Http {
         let agent = format!("{}/{}", self.program, env!("CARGO_PKG_VERSION"));
         let mut request = Request::builder()
             .method(method)
-            .uri(path)
+            .uri(format!("{}{path}", self.place.prefix()))
             .header(header::HOST, self.place.authority())
             .header(header::USER_AGENT, agent);
         let mut bytes = Vec::new();

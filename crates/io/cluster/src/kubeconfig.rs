@@ -18,9 +18,14 @@ use crate::kubectl::Kubectl;
 const CHOSEN: &str = "chosen";
 
 pub(crate) async fn load(kubectl: &Kubectl) -> Result<Config, ClusterError> {
+    // Whoever names a part of a kubeconfig, or a server, does not mean the pod's own account.
+    let is_chosen = kubectl.server.is_some()
+        || kubectl.context.is_some()
+        || kubectl.cluster.is_some()
+        || kubectl.user.is_some();
     let mut config = match read(kubectl)? {
         Some(kubeconfig) => of_kubeconfig(kubeconfig, kubectl).await?,
-        None if kubectl.server.is_none() && kubectl.in_cluster => in_cluster(kubectl)?,
+        None if kubectl.in_cluster && !is_chosen => in_cluster(kubectl)?,
         None if kubectl.server.is_some() => of_kubeconfig(Kubeconfig::default(), kubectl).await?,
         None => return Err(ClusterError::NoKubeconfig),
     };

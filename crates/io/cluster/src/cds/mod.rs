@@ -6,14 +6,14 @@ mod watch;
 use serde_json::Value;
 use stunner_api::NamespacedName;
 use stunner_cds::server::Scope;
-use stunner_cds::{CdsServer, ConfigId, Options, Stream, connect, get_over};
+use stunner_cds::{CdsServer, ConfigId, LoadError, Options, Stream, connect, get_over};
 use stunner_config::ParseOptions;
 
 pub use discovered::Discovered;
 pub use watch::{ConfigWatch, WatchEvent};
 
 use crate::cluster::Cluster;
-use crate::error::ClusterError;
+use crate::error::{ClusterError, innermost};
 use crate::flags::CdsFlags;
 use crate::kubectl::Kubectl;
 
@@ -177,19 +177,39 @@ impl Cds {
     }
 
     async fn fetch(&self, target: &str) -> Result<String, ClusterError> {
-        let stream = self.open().await?;
-        Ok(get_over(stream, &self.server, target, &self.options).await?)
+        let (stream, pod) = self.open().await?;
+        let answer = get_over(stream, &self.server, target, &self.options).await;
+        answer.map_err(|error| self.explain(error, pod.as_ref()))
     }
 
-    async fn open(&self) -> Result<Box<dyn Stream>, ClusterError> {
+    /// A connection, and the pod that it ends in.
+    async fn open(&self) -> Result<(Box<dyn Stream>, Option<NamespacedName>), ClusterError> {
         let (cluster, pod) = match &self.reach {
-            Reach::Direct => return Ok(connect(&self.server, &self.options).await?),
+            Reach::Direct => return Ok((connect(&self.server, &self.options).await?, None)),
             Reach::Pod { cluster, pod } => (cluster, pod.clone()),
             Reach::Discovered { cluster, namespace } => {
                 (cluster, cluster.cds_pod(namespace.as_deref()).await?.name)
             }
         };
-        Ok(Box::new(cluster.forward(&pod, self.server.port).await?))
+        let stream = cluster.forward(&pod, self.server.port).await?;
+        Ok((Box::new(stream), Some(pod)))
+    }
+
+    /// Of a port-forward, the address in the error is that of its end: the pod is what the user knows.
+    fn explain(&self, error: LoadError, pod: Option<&NamespacedName>) -> ClusterError {
+        match (error, pod) {
+            (
+                error @ (LoadError::Http { .. }
+                | LoadError::WebSocket { .. }
+                | LoadError::Closed { .. }
+                | LoadError::Timeout { .. }),
+                Some(pod),
+            ) => ClusterError::Unreachable {
+                what: format!("port {} of pod {pod}", self.server.port),
+                why: innermost(&error),
+            },
+            (error, _) => error.into(),
+        }
     }
 
     fn malformed(&self, why: String) -> ClusterError {

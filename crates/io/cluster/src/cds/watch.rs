@@ -103,13 +103,15 @@ impl Follower {
         // could be missed.
         let server = &self.cds.server;
         let opened = async {
-            let stream = self.cds.open().await?;
+            let (stream, pod) = self.cds.open().await?;
             let target = self.target(server);
-            let session = Session::over(stream, server, &target, &self.cds.options).await?;
+            let session = Session::over(stream, server, &target, &self.cds.options)
+                .await
+                .map_err(|error| self.cds.explain(error, pod.as_ref()))?;
             let list = self.cds.list(&self.scope, self.node.as_deref()).await?;
-            Ok::<_, ClusterError>((session, list))
+            Ok::<_, ClusterError>((session, pod, list))
         };
-        let (mut session, list) = match opened.await {
+        let (mut session, pod, list) = match opened.await {
             Ok(opened) => opened,
             Err(error) => return Ok(error),
         };
@@ -121,7 +123,7 @@ impl Follower {
         loop {
             let text = match session.next().await {
                 Ok(text) => text,
-                Err(error) => return Ok(error.into()),
+                Err(error) => return Ok(self.cds.explain(error, pod.as_ref())),
             };
             let found = match Discovered::read(text) {
                 Ok(found) => found,
