@@ -7,6 +7,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::HeaderValue;
 use hyper::{HeaderMap, Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
@@ -36,6 +37,14 @@ impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Http").field(&self.place).finish()
     }
+}
+
+/// What is asked.
+struct Question<'a> {
+    method: Method,
+    path: &'a str,
+    headers: HeaderMap,
+    body: Bytes,
 }
 
 struct Connection {
@@ -104,31 +113,61 @@ impl Http {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Answer, ClusterError> {
-        let asked = tokio::time::timeout(self.patience, self.ask_patiently(&method, path, body));
+        let mut question = Question {
+            method,
+            path,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        };
+        if let Some(body) = body {
+            let json = HeaderValue::from_static("application/json");
+            question.headers.insert(header::CONTENT_TYPE, json);
+            question.body = Bytes::from(body.to_string());
+        }
+        self.pose(&question).await
+    }
+
+    /// Asks with a body of another kind than JSON, or with headers of the caller's own.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: impl Into<Bytes>,
+    ) -> Result<Answer, ClusterError> {
+        let body = body.into();
+        let question = Question {
+            method,
+            path,
+            headers,
+            body,
+        };
+        self.pose(&question).await
+    }
+
+    async fn pose(&self, question: &Question<'_>) -> Result<Answer, ClusterError> {
+        let asked = tokio::time::timeout(self.patience, self.pose_patiently(question));
         asked.await.unwrap_or_else(|_| {
             let patience = self.patience.as_secs_f32();
             Err(self.unreachable(format!("no answer within {patience} s")))
         })
     }
 
-    async fn ask_patiently(
-        &self,
-        method: &Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<Answer, ClusterError> {
+    async fn pose_patiently(&self, question: &Question<'_>) -> Result<Answer, ClusterError> {
         // A connection that was kept may have died unnoticed. Only what changes nothing can be asked twice.
-        let kept = (*method == Method::GET).then(|| self.take()).flatten();
+        let kept = (question.method == Method::GET)
+            .then(|| self.take())
+            .flatten();
         if let Some(mut connection) = kept
             && let Ok(answer) = self
-                .exchange(&mut connection, self.request(method, path, body)?)
+                .exchange(&mut connection, self.request(question)?)
                 .await
         {
             self.keep(connection);
             return Ok(answer);
         }
         let mut connection = self.connect().await?;
-        let request = self.request(method, path, body)?;
+        let request = self.request(question)?;
         let answer = self.exchange(&mut connection, request).await?;
         self.keep(connection);
         Ok(answer)
@@ -156,25 +195,17 @@ impl Http {
         Ok(Connection { sender, task })
     }
 
-    fn request(
-        &self,
-        method: &Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<Request<Full<Bytes>>, ClusterError> {
+    fn request(&self, question: &Question<'_>) -> Result<Request<Full<Bytes>>, ClusterError> {
         let agent = format!("{}/{}", self.program, env!("CARGO_PKG_VERSION"));
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.place.prefix()))
+        let request = Request::builder()
+            .method(&question.method)
+            .uri(question.path)
             .header(header::HOST, self.place.authority())
-            .header(header::USER_AGENT, agent);
-        let mut bytes = Vec::new();
-        if let Some(body) = body {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-            bytes = body.to_string().into_bytes();
-        }
-        let request = request.body(Full::new(Bytes::from(bytes)));
-        request.map_err(|error| self.unreachable(error.to_string()))
+            .header(header::USER_AGENT, agent)
+            .body(Full::new(question.body.clone()));
+        let mut request = request.map_err(|error| self.unreachable(error.to_string()))?;
+        request.headers_mut().extend(question.headers.clone());
+        Ok(request)
     }
 
     async fn exchange(
