@@ -199,7 +199,7 @@ impl Http {
         let agent = format!("{}/{}", self.program, env!("CARGO_PKG_VERSION"));
         let request = Request::builder()
             .method(&question.method)
-            .uri(question.path)
+            .uri(format!("{}{}", self.place.prefix(), question.path))
             .header(header::HOST, self.place.authority())
             .header(header::USER_AGENT, agent)
             .body(Full::new(question.body.clone()));
