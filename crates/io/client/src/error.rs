@@ -2,11 +2,12 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::{CertificateFault, Lost, ServerTransport};
+use crate::{CertificateFault, Connect, Lost, ServerTransport};
 
 /// Where a server stopped answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +62,30 @@ pub enum ClientError {
         waited: Duration,
     },
     /// The server's certificate is not to be trusted.
-    #[error("the certificate of {server} is not valid: {fault}")]
+    #[error("the certificate of {server} is not valid: {fault}{}", also(.more))]
     Certificate {
         /// The server.
         server: SocketAddr,
-        /// Which check failed.
+        /// The most telling of the checks that failed.
         fault: CertificateFault,
+        /// The others.
+        more: Vec<CertificateFault>,
+    },
+    /// The file of `SSL_CERT_FILE` cannot be read.
+    #[error("cannot read the trusted certificates in `{}`: {why}", .path.display())]
+    Roots {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// The server hung up before it answered.
+    #[error("{server} closed the {transport} connection without an answer")]
+    Closed {
+        /// The server.
+        server: SocketAddr,
+        /// By which transport it was tried.
+        transport: ServerTransport,
     },
     /// The TLS or DTLS handshake failed for another reason.
     #[error("the {transport} handshake with {server} failed: {why}")]
@@ -144,7 +163,39 @@ fn credential(username: &Option<String>) -> String {
     }
 }
 
+fn also(more: &[CertificateFault]) -> String {
+    more.iter().map(|fault| format!("; {fault}")).collect()
+}
+
+/// The first error that a socket reports of the way to the server.
+pub(crate) fn unreachable(connect: &Connect, source: io::Error) -> ClientError {
+    let (server, transport) = (connect.server, connect.transport);
+    match source.kind() {
+        io::ErrorKind::ConnectionRefused => ClientError::NothingListens { server, transport },
+        io::ErrorKind::ConnectionReset => ClientError::Closed { server, transport },
+        // EPERM: a local firewall. EADDRNOTAVAIL: a local address that cannot reach the server.
+        _ => ClientError::Unreachable {
+            server,
+            transport,
+            source,
+        },
+    }
+}
+
 impl ClientError {
+    pub(crate) fn certificate(server: SocketAddr, mut faults: Vec<CertificateFault>) -> Self {
+        faults.sort();
+        let fault = match faults.is_empty() {
+            true => CertificateFault::Other("it was not checked".to_owned()),
+            false => faults.remove(0),
+        };
+        ClientError::Certificate {
+            server,
+            fault,
+            more: faults,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         let text = match self {
@@ -159,6 +210,12 @@ impl ClientError {
                 step, transport, ..
             } => return silence(*step, *transport),
             ClientError::Certificate { fault, .. } => return fault.hint(),
+            ClientError::Roots { .. } => {
+                "set SSL_CERT_FILE to a readable file of certificates in PEM, or unset it"
+            }
+            ClientError::Closed { .. } => {
+                "check that the port is the one for this transport; a server at its limit of connections also hangs up"
+            }
             ClientError::Tls { .. } => {
                 "check that the port is the one for this transport; a plain TURN port does not answer a handshake"
             }

@@ -15,9 +15,12 @@
 mod certificate;
 mod connect;
 mod error;
+mod inbox;
+mod link;
 mod lost;
 mod probe;
 mod relay;
+mod session;
 mod stream;
 mod uri;
 

@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
+use crate::session::{Answer, Asked, Session};
 use crate::{ClientError, Connect};
 
 /// The answer to a Binding request.
@@ -16,14 +19,29 @@ pub struct Bound {
     pub software: Option<String>,
 }
 
-/// Asks once.
+/// Asks a server for our address. Needs no credentials.
 pub async fn binding(connect: Connect) -> Result<Bound, ClientError> {
-    Err(unfinished(&connect))
-}
-
-pub(crate) fn unfinished(connect: &Connect) -> ClientError {
-    ClientError::NotTurn {
-        server: connect.server,
-        transport: connect.transport,
+    let deadline = Instant::now() + connect.timeout;
+    let session = Session::open(connect, deadline).await?;
+    let asked_at = Instant::now();
+    let asking = session.ask(Asked::Binding, deadline, |machine, now| {
+        machine.binding(now)
+    });
+    let (server, transport) = (session.connect.server, session.connect.transport);
+    match asking.await? {
+        Answer::Mapped(mapped) => Ok(Bound {
+            mapped,
+            rtt: asked_at.elapsed(),
+            software: session.core().software.clone(),
+        }),
+        Answer::Elsewhere {
+            server: alternate, ..
+        } => Err(ClientError::Refused {
+            server,
+            request: "Binding",
+            code: 300,
+            reason: format!("Try Alternate, {alternate}"),
+        }),
+        _ => Err(ClientError::NotTurn { server, transport }),
     }
 }

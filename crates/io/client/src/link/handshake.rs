@@ -1,0 +1,176 @@
+//! TLS and DTLS: whom to trust, and the handshake.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use openssl::error::ErrorStack;
+use openssl::ssl::{ErrorCode, Ssl, SslConnector, SslMethod, SslOptions, SslStream, SslVerifyMode};
+use openssl::x509::store::X509StoreBuilder;
+use openssl::x509::verify::X509VerifyFlags;
+use openssl::x509::{X509, X509VerifyResult};
+
+use super::{Io, Socket};
+use crate::certificate::fault_of;
+use crate::{CertificateFault, ClientError, Connect, Roots, ServerTransport};
+
+/// How often an unfinished DTLS handshake looks whether a flight is to be repeated; OpenSSL knows when it is.
+const FLIGHT_CHECK: Duration = Duration::from_millis(100);
+/// Handshake messages are cut to fit any path (RFC 6347 §4.1.1.1).
+const HANDSHAKE_MTU: u32 = 1200;
+
+/// What all handshakes with one server share.
+pub(crate) struct Security {
+    connector: SslConnector,
+    /// Sent as SNI and checked.
+    name: String,
+}
+
+impl std::fmt::Debug for Security {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Security")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A finished handshake and all that is wrong with the server's certificates.
+#[derive(Debug)]
+pub(crate) struct Shaken {
+    pub(crate) stream: SslStream<Io>,
+    pub(crate) faults: Vec<CertificateFault>,
+}
+
+impl Security {
+    pub(crate) fn new(connect: &Connect) -> Result<Self, ClientError> {
+        let failed = |error: ErrorStack| tls_error(connect, error.to_string());
+        let method = match connect.transport {
+            ServerTransport::Dtls => SslMethod::dtls(),
+            _ => SslMethod::tls(),
+        };
+        // The builder loads the system's roots, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
+        let mut builder = SslConnector::builder(method).map_err(failed)?;
+        builder.set_options(SslOptions::NO_QUERY_MTU | SslOptions::IGNORE_UNEXPECTED_EOF);
+        match &connect.tls.roots {
+            Roots::System => check_root_file()?,
+            Roots::Pem(pem) => {
+                let mut store = X509StoreBuilder::new().map_err(failed)?;
+                for root in X509::stack_from_pem(pem.as_bytes()).map_err(failed)? {
+                    store.add_cert(root).map_err(failed)?;
+                }
+                builder.set_cert_store(store.build());
+            }
+        }
+        // A trusted certificate is trusted even if it is not self-signed itself.
+        builder
+            .verify_param_mut()
+            .set_flags(X509VerifyFlags::PARTIAL_CHAIN)
+            .map_err(failed)?;
+        let name = connect
+            .tls
+            .sni
+            .clone()
+            .unwrap_or_else(|| connect.server.ip().to_string());
+        Ok(Security {
+            connector: builder.build(),
+            name,
+        })
+    }
+
+    /// Goes on whatever is wrong with the certificates, so that all of it can be told. Nothing but the handshake is
+    /// sent before the caller has looked.
+    pub(super) async fn handshake(
+        &self,
+        connect: &Connect,
+        socket: Socket,
+    ) -> Result<Shaken, ClientError> {
+        let failed = |error: ErrorStack| tls_error(connect, error.to_string());
+        let found = Arc::new(Mutex::new(Vec::new()));
+        let ssl = self.ssl(Arc::clone(&found)).map_err(failed)?;
+        let mut stream = SslStream::new(ssl, Io::new(socket.clone())).map_err(failed)?;
+        loop {
+            let Err(error) = stream.connect() else { break };
+            if let Some(trouble) = stream.get_mut().take_trouble() {
+                return Err(crate::error::unreachable(connect, trouble));
+            }
+            let waited = match error.code() {
+                ErrorCode::WANT_READ if socket.is_stream() => socket.readable().await,
+                ErrorCode::WANT_READ => tokio::time::timeout(FLIGHT_CHECK, socket.readable())
+                    .await
+                    .unwrap_or(Ok(())),
+                ErrorCode::WANT_WRITE => socket.writable().await,
+                _ => return Err(tls_error(connect, explain(&error))),
+            };
+            waited.map_err(|error| crate::error::unreachable(connect, error))?;
+        }
+        let mut faults = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+        if faults.is_empty() {
+            faults.extend(unreported(stream.ssl()));
+        }
+        Ok(Shaken { stream, faults })
+    }
+
+    fn ssl(&self, found: Arc<Mutex<Vec<CertificateFault>>>) -> Result<Ssl, ErrorStack> {
+        let mut configuration = self.connector.configure()?;
+        let expected = self.name.clone();
+        configuration.set_verify_callback(SslVerifyMode::PEER, move |valid, context| {
+            if !valid {
+                let fault = fault_of(context, &expected);
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                if !found.contains(&fault) {
+                    found.push(fault);
+                }
+            }
+            true
+        });
+        let mut ssl = configuration.into_ssl(&self.name)?;
+        ssl.set_mtu(HANDSHAKE_MTU)?;
+        Ok(ssl)
+    }
+}
+
+/// Nothing was reported, so nothing may be wrong; should it be, the connection is not to be trusted.
+fn unreported(ssl: &openssl::ssl::SslRef) -> Option<CertificateFault> {
+    if ssl.peer_certificate().is_none() {
+        return Some(CertificateFault::Other("the server showed none".to_owned()));
+    }
+    let result = ssl.verify_result();
+    (result != X509VerifyResult::OK)
+        .then(|| CertificateFault::Other(result.error_string().to_owned()))
+}
+
+/// OpenSSL passes over a file that it cannot read, and then trusts nobody.
+fn check_root_file() -> Result<(), ClientError> {
+    let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
+        return Ok(());
+    };
+    let path = Path::new(&path);
+    let failed = |why: String| ClientError::Roots {
+        path: path.to_owned(),
+        why,
+    };
+    std::fs::File::open(path)
+        .map_err(|error| failed(error.to_string()))
+        .map(drop)
+}
+
+pub(super) fn tls_error(connect: &Connect, why: String) -> ClientError {
+    ClientError::Tls {
+        server: connect.server,
+        transport: connect.transport,
+        why,
+    }
+}
+
+/// The reason alone: OpenSSL's own text also has file names and line numbers.
+fn explain(error: &openssl::ssl::Error) -> String {
+    if let Some(stack) = error.ssl_error()
+        && let Some(reason) = stack.errors().iter().find_map(|error| error.reason())
+    {
+        return reason.to_owned();
+    }
+    match error.io_error() {
+        Some(error) => error.to_string(),
+        None => "the server closed the connection".to_owned(),
+    }
+}

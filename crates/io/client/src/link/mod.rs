@@ -1,0 +1,68 @@
+//! The connection to a server: frames in, frames out, over four transports.
+//!
+//! Reading and writing are apart, so that the task that reads never waits for those who send.
+
+mod handshake;
+mod io;
+mod open;
+mod reader;
+mod socket;
+mod writer;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use openssl::ssl::SslStream;
+
+pub(crate) use handshake::Security;
+pub(crate) use io::Io;
+pub(crate) use open::{Opened, OpenedStream, open_stream, shake};
+pub(crate) use reader::{Reader, read_secure};
+pub(crate) use socket::Socket;
+pub(crate) use writer::{Room, Writer, write_secure};
+
+/// The largest UDP payload over IPv4, and what a frame may have in all.
+pub(crate) const MAX_UDP_V4: usize = 65_507;
+/// The same over IPv6.
+pub(crate) const MAX_UDP_V6: usize = 65_527;
+/// RFC 6347 §4.1: what one DTLS record carries.
+pub(crate) const MAX_DTLS: usize = 16_384;
+/// More than any frame has: a STUN message or ChannelData with the largest length field, and its header and padding.
+const FRAME_BUFFER: usize = 65_536 + 64;
+
+/// Why a connection is over.
+#[derive(Debug)]
+pub(crate) enum LinkFault {
+    /// The server's host says that nothing listens there; for UDP, an ICMP message about an earlier packet.
+    Refused,
+    /// The server closed the connection, or reset it.
+    Closed,
+    /// The bytes cannot be framed.
+    NotTurn,
+    /// Anything else.
+    Io(std::io::Error),
+}
+
+impl From<std::io::Error> for LinkFault {
+    fn from(error: std::io::Error) -> Self {
+        use std::io::ErrorKind::{
+            BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof,
+        };
+        match error.kind() {
+            ConnectionRefused => LinkFault::Refused,
+            ConnectionReset | BrokenPipe | ConnectionAborted | UnexpectedEof => LinkFault::Closed,
+            _ => LinkFault::Io(error),
+        }
+    }
+}
+
+/// Where bytes come from and go to.
+#[derive(Clone, Debug)]
+enum Wire {
+    Plain,
+    /// OpenSSL has one state for both directions.
+    Secure(Arc<Mutex<SslStream<Io>>>),
+}
+
+fn lock(stream: &Mutex<SslStream<Io>>) -> MutexGuard<'_, SslStream<Io>> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}

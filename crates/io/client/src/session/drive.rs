@@ -1,0 +1,244 @@
+//! The task of a connection.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use stunner_stun::Message;
+use stunner_turn::client::Event;
+use tokio::time::{Instant, sleep_until};
+
+use super::Shared;
+use crate::Lost;
+use crate::link::{LinkFault, Reader};
+
+/// Frames to take before others get a turn.
+const BATCH: usize = 64;
+/// With nothing to do for the machine, look again after this.
+const IDLE: Duration = Duration::from_secs(3600);
+/// How long a host must refuse our packets until we believe that the server is gone: its restart, or an ICMP message
+/// that somebody else caused, is over sooner.
+const REFUSED_MS: u64 = 1_000;
+
+/// What became of a batch.
+struct Batch {
+    /// There may be more.
+    more: bool,
+    heard: bool,
+}
+
+impl Shared {
+    pub(super) async fn drive(self: Arc<Self>, mut reader: Reader) {
+        let end = self.run(&mut reader).await;
+        let mut core = self.core();
+        core.writer.close();
+        if let Some(fault) = end {
+            let lost = match fault {
+                LinkFault::Refused => Lost::ServerGone,
+                LinkFault::Closed | LinkFault::NotTurn | LinkFault::Io(_) => Lost::Closed,
+            };
+            core.end = Some(fault);
+            let allocated = core.allocated;
+            core.fail_all(allocated.then_some(&lost));
+            self.lose(lost);
+        } else {
+            core.end = Some(LinkFault::Closed);
+            core.fail_all(Some(&Lost::Released));
+            self.lose(Lost::Released);
+        }
+        drop(core);
+        self.arrived.notify_waiters();
+        self.attempted.notify_waiters();
+    }
+
+    /// `None` when we ended it ourselves.
+    async fn run(&self, reader: &mut Reader) -> Option<LinkFault> {
+        let timer = sleep_until(Instant::now() + IDLE);
+        tokio::pin!(timer);
+        let mut more = false;
+        let mut refused_since: Option<u64> = None;
+        loop {
+            let (due, unsent) = match self.next_step() {
+                Some(step) => step,
+                None => return None,
+            };
+            if timer.deadline() != due {
+                timer.as_mut().reset(due);
+            }
+            if more {
+                tokio::task::yield_now().await;
+            } else {
+                tokio::select! {
+                    ready = reader.readable() => {
+                        if let Err(fault) = ready {
+                            return Some(fault);
+                        }
+                        more = true;
+                    }
+                    () = &mut timer => {}
+                    () = self.kick.notified() => {}
+                    _ = self.socket.writable(), if unsent => {}
+                }
+            }
+            if let Err(fault) = self.on_time() {
+                return Some(fault);
+            }
+            if !more {
+                continue;
+            }
+            match self.read(reader) {
+                Ok(batch) => {
+                    more = batch.more;
+                    if batch.heard {
+                        refused_since = None;
+                    }
+                }
+                Err(LinkFault::Refused) if self.core().allocated => {
+                    let now = self.now();
+                    match refused_since {
+                        Some(since) if now >= since + REFUSED_MS => {
+                            return Some(LinkFault::Refused);
+                        }
+                        Some(_) => {}
+                        None => {
+                            refused_since = Some(now);
+                            self.knock(now);
+                        }
+                    }
+                }
+                Err(fault) => return Some(fault),
+            }
+        }
+    }
+
+    /// When to look again without news, and whether something waits to be written; `None` when it is over.
+    fn next_step(&self) -> Option<(Instant, bool)> {
+        let core = self.core();
+        let deadline = core.machine.next_deadline();
+        let mut due = match deadline {
+            Some(at) => self.started + Duration::from_millis(at),
+            None => Instant::now() + IDLE,
+        };
+        if let Some(closing) = core.closing {
+            let released = core.allocated && core.machine.relayed().is_none();
+            if released || closing <= Instant::now() {
+                return None;
+            }
+            due = due.min(closing);
+        }
+        Some((due, core.writer.has_unsent()))
+    }
+
+    /// Is the server still there? A request that is repeated gets more than one chance.
+    fn knock(&self, now: u64) {
+        let mut core = self.core();
+        let _ = core.machine.refresh(now, None);
+        let _ = core.transmit();
+    }
+
+    /// Timers, and what a full socket has not taken yet.
+    fn on_time(&self) -> Result<(), LinkFault> {
+        let mut core = self.core();
+        let now = self.now();
+        if core.machine.next_deadline().is_some_and(|at| at <= now) {
+            core.machine.on_timeout(now);
+            while let Some(event) = core.machine.poll_event() {
+                if let Some(lost) = core.on_event(event, true) {
+                    self.lose(lost);
+                    self.wake_all();
+                }
+            }
+        }
+        let sent = core.transmit().and_then(|()| core.writer.flush());
+        self.excuse(core.allocated, sent)
+    }
+
+    /// A datagram that could not be sent is a lost one, once the server is known to be there.
+    fn excuse(&self, allocated: bool, sent: std::io::Result<()>) -> Result<(), LinkFault> {
+        match sent {
+            Err(_) if allocated && !self.socket.is_stream() => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    fn wake_all(&self) {
+        self.arrived.notify_waiters();
+        self.attempted.notify_waiters();
+    }
+
+    fn read(&self, reader: &mut Reader) -> Result<Batch, LinkFault> {
+        let mut batch = Batch {
+            more: true,
+            heard: false,
+        };
+        let mut arrived = false;
+        let now = self.now();
+        for _ in 0..BATCH {
+            let frame = match reader.next() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => {
+                    batch.more = false;
+                    break;
+                }
+                Err(fault) => {
+                    if arrived {
+                        self.arrived.notify_one();
+                    }
+                    return Err(fault);
+                }
+            };
+            batch.heard = true;
+            let mut core = self.core();
+            match core.machine.handle(now, frame) {
+                Event::Data { peer, range } => {
+                    drop(core);
+                    match self.inbox().push(peer, &frame[range]) {
+                        true => arrived = true,
+                        false => {
+                            self.dropped.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                }
+                Event::Ignored => {}
+                Event::Unreachable {
+                    peer,
+                    icmp_type,
+                    icmp_code,
+                } => {
+                    drop(core);
+                    tracing::debug!(
+                        "{peer} cannot be reached: ICMP type {icmp_type}, code {icmp_code}"
+                    );
+                    self.undeliverable.fetch_add(1, Ordering::Relaxed);
+                }
+                event => {
+                    if let Some(software) = software(frame) {
+                        core.software = Some(software);
+                    }
+                    let attempt = matches!(event, Event::ConnectionAttempt { .. });
+                    let lost = core.on_event(event, false);
+                    let sent = core.transmit();
+                    let allocated = core.allocated;
+                    drop(core);
+                    if let Some(lost) = lost {
+                        self.lose(lost);
+                        self.wake_all();
+                    }
+                    if attempt {
+                        self.attempted.notify_one();
+                    }
+                    self.excuse(allocated, sent)?;
+                }
+            }
+        }
+        if arrived {
+            self.arrived.notify_one();
+        }
+        Ok(batch)
+    }
+}
+
+fn software(frame: &[u8]) -> Option<String> {
+    let message = Message::parse(frame).ok()?;
+    message.software()?.ok().map(str::to_owned)
+}
