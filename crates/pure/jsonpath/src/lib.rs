@@ -1,40 +1,24 @@
 //! Output templates in kubectl's JSONPath dialect.
 //!
 //! **What it is.** A [`Template`] is text with expressions in braces (`{.items[*].name}`); filled in with a JSON value
-//! it gives text, as `kubectl -o jsonpath=…` does.
+//! it gives text, as `kubectl -o jsonpath=…` does: results of one expression are joined by spaces, objects and lists are
+//! printed as JSON, `{range …}…{end}` repeats.
 //!
 //! **What it is not.** It is no RFC 9535: kubectl's dialect is older, and differs in quoting, filters and results.
+//! Neither is it kubectl to the letter. Where kubectl refuses or prints nothing, this does what was meant:
+//!
+//! - a field that is nowhere is an error ([`RenderError::Missing`]), so that scripts notice; in a filter it is no match;
+//! - the leading dot may be left out (`{admin.name}`), and so may the braces of a template that is one path;
+//! - filters may be joined by `&&` and `||`, and nested; integers and fractions can be compared;
+//! - `["key"]` is as good as `['key']`, `{.}` is the whole, `{..*}` is everything;
+//! - the names of Go fields find the JSON fields they stand for (`{.Admin.Name}`).
 
 #![forbid(unsafe_code)]
 
-use serde_json::Value;
+mod parse;
+mod render;
+mod template;
 
-/// A template that can be filled in.
-#[derive(Debug, Clone)]
-pub struct Template {}
-
-/// Why a text is no template.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}, at character {at}")]
-pub struct ParseError {
-    /// Counted in characters, from 1.
-    pub at: usize,
-    pub what: String,
-}
-
-/// Why a template cannot be filled in with a value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RenderError {
-    #[error("`{field}` is not found")]
-    Missing { field: String },
-}
-
-impl Template {
-    pub fn parse(_text: &str) -> Result<Template, ParseError> {
-        Ok(Template {})
-    }
-
-    pub fn render(&self, value: &Value) -> Result<String, RenderError> {
-        Ok(value.to_string())
-    }
-}
+pub use parse::ParseError;
+pub use render::RenderError;
+pub use template::Template;
