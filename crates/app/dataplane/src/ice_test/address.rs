@@ -54,22 +54,15 @@ fn is_link_local(ip: &IpAddr) -> bool {
 
 /// The address that clients are told, where it is one.
 fn literal(listener: &Listener) -> Option<IpAddr> {
-    let told = match listener.public_address.as_str() {
-        "" => listener.address_text.split(',').next().unwrap_or_default(),
-        public => public,
-    };
-    RelayAddresses::parse_one(told)
+    RelayAddresses::parse_one(listener.host())
 }
 
 /// The URI for the browser. A wildcard says nothing to a client, so an address of this host stands in.
 pub fn uri(listener: &Listener, host: IpAddr) -> String {
-    let is_wildcard = literal(listener).is_some_and(|ip| ip.is_unspecified());
-    if !is_wildcard {
-        return listener.turn_uri();
+    match literal(listener) {
+        Some(ip) if ip.is_unspecified() => listener.turn_uri_at(&host.to_string()),
+        _ => listener.turn_uri(),
     }
-    let mut told = listener.clone();
-    told.public_address = host.to_string();
-    told.turn_uri()
 }
 
 #[cfg(test)]

@@ -2,13 +2,11 @@
 
 use std::net::IpAddr;
 
-use base64::Engine as _;
-use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
-use sha1::Sha1;
 use stunner_api::gateway::{GatewayStatus, ListenerStatus};
 use stunner_api::names::condition as kind;
 use stunner_config::{AuthMethod, ClusterKind, Config, Listener};
+use stunner_credentials::{Credential, mint_bare};
 
 use super::engine::{Engine, Flip};
 use super::servers::Urls;
@@ -125,17 +123,16 @@ impl Summary {
                 listeners: status.listeners.iter().map(listener).collect(),
             });
         }
-        let expiry = unix_seconds + LIFETIME;
         let configs = || engine.plan().configs().map(|(_, config)| config);
         Summary {
             gateways,
             unmet: engine.unmet(),
             ice_servers: configs()
                 .filter(|config| !config.listeners.is_empty())
-                .map(|config| ice_server(config, expiry))
+                .map(|config| ice_server(config, unix_seconds))
                 .collect(),
             urls: urls.clone(),
-            trial: configs().find_map(|config| trial(config, expiry)),
+            trial: configs().find_map(|config| trial(config, unix_seconds)),
         }
     }
 }
@@ -158,25 +155,18 @@ impl Condition {
     }
 }
 
-/// User name and password for a client, unless there are none.
-fn credentials(auth: &AuthMethod, expiry: u64) -> Option<(String, String)> {
+/// User name and password for a client, unless there are none. Nobody in particular pastes them, so a minted name has
+/// no user in it.
+fn credential(auth: &AuthMethod, unix_seconds: u64) -> Option<Credential> {
     match auth {
-        AuthMethod::Static { username, password } => Some((username.clone(), password.clone())),
-        // The TURN REST API: the user name says until when, the password proves who said so.
-        AuthMethod::Ephemeral { secret } => {
-            let username = expiry.to_string();
-            let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).ok()?;
-            mac.update(username.as_bytes());
-            let engine = base64::engine::general_purpose::STANDARD;
-            let password = engine.encode(mac.finalize().into_bytes());
-            Some((username, password))
-        }
-        AuthMethod::None => None,
+        AuthMethod::Ephemeral { secret } => Some(mint_bare(secret, unix_seconds, LIFETIME)),
+        fixed => Credential::of(fixed, unix_seconds, LIFETIME, ""),
     }
 }
 
-fn ice_server(config: &Config, expiry: u64) -> IceServer {
-    let (username, credential) = credentials(&config.auth.method, expiry).unzip();
+fn ice_server(config: &Config, unix_seconds: u64) -> IceServer {
+    let credential = credential(&config.auth.method, unix_seconds);
+    let (username, credential) = credential.map(|one| (one.username, one.password)).unzip();
     let url = |uri: String| {
         match (&username, uri.split_once('?')) {
             (Some(_), _) => uri,
@@ -200,18 +190,17 @@ fn uris(listener: &Listener) -> Vec<String> {
         Some(told) if others.contains(&told) => others.retain(|address| *address != told),
         _ => others.clear(),
     }
-    let of_other = others.into_iter().map(|address| Listener {
-        public_address: address.to_string(),
-        ..listener.clone()
-    });
+    let of_other = others
+        .into_iter()
+        .map(|address| listener.turn_uri_at(&address.to_string()));
     std::iter::once(listener.turn_uri())
-        .chain(of_other.map(|listener| listener.turn_uri()))
+        .chain(of_other)
         .collect()
 }
 
-fn trial(config: &Config, expiry: u64) -> Option<Trial> {
+fn trial(config: &Config, unix_seconds: u64) -> Option<Trial> {
     let listener = config.listeners.first()?;
-    let (username, password) = credentials(&config.auth.method, expiry)?;
+    let credential = credential(&config.auth.method, unix_seconds)?;
     let uri = listener.turn_uri();
     let (_, place) = uri.split_once(':')?;
     let (place, _) = place.split_once('?')?;
@@ -229,8 +218,8 @@ fn trial(config: &Config, expiry: u64) -> Option<Trial> {
     Some(Trial {
         server: format!(
             "turn://{}:{}@{place}?transport={transport}",
-            percent(&username),
-            percent(&password)
+            percent(&credential.username),
+            percent(&credential.password)
         ),
         peer: clusters.find_map(|cluster| peer(&cluster.kind)),
     })
