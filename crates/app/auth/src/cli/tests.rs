@@ -1,0 +1,1 @@
+//! Command line in, options or terminal text out.

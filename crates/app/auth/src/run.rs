@@ -1,0 +1,152 @@
+//! The life of the process: start, work, end.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use stunner_cluster::{Cds, Cluster, ClusterError};
+use stunner_flags::{EXIT_PROBLEM, report};
+use stunner_http::{HttpServer, Serving};
+use stunner_process::Signals;
+use stunner_telemetry::logging;
+
+use crate::VERSION;
+use crate::cli::Options;
+use crate::http::{Access, RateLimit, Reviewer, Service, TokenFile, TokenFileError};
+use crate::source::{ConfigFiles, FileError, Teller, follow_discovery};
+
+const SCOPE: &str = "auth";
+/// How long the last log lines may take to be written.
+const LOG_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Why the process ends with a problem.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error("cannot find the gateways")]
+    Discovery(#[source] ClusterError),
+    #[error("cannot have tokens checked")]
+    Review(#[source] ClusterError),
+    #[error(transparent)]
+    Config(#[from] FileError),
+    #[error(transparent)]
+    Tokens(#[from] TokenFileError),
+    #[error("cannot listen at `{address}`")]
+    Listen {
+        address: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("cannot start")]
+    Io(#[from] io::Error),
+}
+
+impl RunError {
+    /// What to do about it.
+    fn hint(&self) -> Option<String> {
+        match self {
+            RunError::Discovery(error) | RunError::Review(error) => error.hint(),
+            RunError::Config(error) => Some(error.hint().to_owned()),
+            RunError::Tokens(_) => {
+                Some("give --token-file a file with a token on each line".to_owned())
+            }
+            RunError::Listen { .. } => Some(
+                "another process may have the port; give another by --port or --address".to_owned(),
+            ),
+            RunError::Io(_) => None,
+        }
+    }
+}
+
+/// Runs until told to stop, and gives the exit code.
+pub(crate) fn execute(options: Options) -> ExitCode {
+    let log = logging::init(options.log_format, &options.log).ok();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let result = match runtime {
+        Ok(runtime) => {
+            let result = runtime.block_on(run(options));
+            // A name that is still being looked up must not hold up the end.
+            runtime.shutdown_background();
+            result
+        }
+        Err(error) => Err(RunError::Io(error)),
+    };
+    if let Some(log) = log {
+        log.flush(LOG_PATIENCE);
+    }
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", report(&error, error.hint().as_deref()));
+            ExitCode::from(EXIT_PROBLEM)
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<(), RunError> {
+    let signals = Signals::listen()?;
+    tokio::select! {
+        () = signals.at_least(1) => Ok(()),
+        result = live(options, &signals) => result,
+    }
+}
+
+async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
+    tracing::info!(scope = SCOPE, "starting authd {VERSION}");
+    // What cannot be listened at is said before anything else is done.
+    let bound = HttpServer::bind(&options.listen).map_err(|source| RunError::Listen {
+        address: options.listen.to_string(),
+        source,
+    })?;
+    let access = access(&options).await?;
+    let (teller, known) = Teller::new();
+    let following = match &options.config {
+        Some(path) => {
+            let files = ConfigFiles::open(path)?;
+            tokio::spawn(files.follow(teller))
+        }
+        None => {
+            let found = Cds::find(&options.kubectl, &options.cds).await;
+            let cds = found.map_err(RunError::Discovery)?.by("authd");
+            tokio::spawn(follow_discovery(cds, teller))
+        }
+    };
+    let service = Service {
+        known,
+        settings: options.settings,
+        access,
+        cors: options.cors,
+        rate: RateLimit::per_second(options.rate_limit),
+        started: Instant::now(),
+    };
+    let serving = Serving {
+        // As Go's server writes them.
+        title_case_headers: true,
+        ..Serving::default()
+    };
+    let running = bound.serve_with(service.router(), serving)?;
+    tracing::info!(scope = SCOPE, "serving at {}", running.local_addr()?);
+    signals.at_least(1).await;
+    tracing::info!(scope = SCOPE, "stopping");
+    following.abort();
+    running.stop().await;
+    Ok(())
+}
+
+async fn access(options: &Options) -> Result<Access, RunError> {
+    let token_file = options.token_file.as_deref().map(TokenFile::open);
+    let reviewer = match &options.review {
+        None => None,
+        Some(review) => {
+            let cluster = Cluster::connect(&options.kubectl).await;
+            let client = cluster.map_err(RunError::Review)?.client().clone();
+            let (audiences, accounts) = (review.audiences.clone(), review.accounts.clone());
+            Some(Reviewer::new(client, audiences, accounts))
+        }
+    };
+    Ok(Access {
+        token_file: token_file.transpose()?,
+        reviewer,
+    })
+}

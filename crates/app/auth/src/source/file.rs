@@ -1,0 +1,313 @@
+//! Configurations from a file, or from the files of a folder.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use stunner_config::{Config, ParseOptions, Problem, parse_with};
+
+use super::{Teller, documents};
+use crate::answer::Gateways;
+
+const SCOPE: &str = "auth";
+/// Between two looks. A content is believed when two looks in a row agree on it, so that a file being written is not
+/// believed halfway; looking works on every file system, and for the links of a mounted ConfigMap.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Why files cannot be served from.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("cannot read the configuration `{}`", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("the configuration `{}` cannot be used: {why}", path.display())]
+    Broken { path: PathBuf, why: String },
+    #[error("there is no configuration in `{}`", path.display())]
+    Empty { path: PathBuf },
+}
+
+impl FileError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            FileError::Unreadable { .. } => "check the path of --config and the file's permissions",
+            FileError::Broken { .. } => "`stunnerd check FILE` shows all problems and their places",
+            FileError::Empty { .. } => {
+                "put dataplane configurations there, in files that end in .yaml, .yml or .json"
+            }
+        }
+    }
+}
+
+/// Files that are followed.
+#[derive(Debug)]
+pub struct ConfigFiles {
+    path: PathBuf,
+    /// What each file gave when it could last be read.
+    configs_by_file: BTreeMap<PathBuf, Vec<Config>>,
+    texts_by_file: Texts,
+}
+
+/// Contents by file, as a look finds them.
+type Texts = BTreeMap<PathBuf, String>;
+
+impl ConfigFiles {
+    /// Reads the files for the first time. In a folder a broken file is passed over with a warning; a single one is an
+    /// error, and so is a folder with nothing usable in it.
+    pub fn open(path: &Path) -> Result<ConfigFiles, FileError> {
+        let unreadable = |source| FileError::Unreadable {
+            path: path.to_owned(),
+            source,
+        };
+        let is_folder = std::fs::metadata(path).map_err(unreadable)?.is_dir();
+        let texts = look(path).map_err(unreadable)?;
+        let mut files = ConfigFiles {
+            path: path.to_owned(),
+            configs_by_file: BTreeMap::new(),
+            texts_by_file: Texts::new(),
+        };
+        let problems = files.take(texts);
+        if files.configs_by_file.values().all(Vec::is_empty) {
+            return Err(match problems.into_iter().next() {
+                Some(broken) => broken,
+                None => FileError::Empty {
+                    path: path.to_owned(),
+                },
+            });
+        }
+        match problems.into_iter().next() {
+            Some(broken) if !is_folder => Err(broken),
+            _ => Ok(files),
+        }
+    }
+
+    /// What the files say. Where two have a configuration of one name, the first file counts.
+    pub fn gateways(&self) -> Gateways {
+        let mut gateways = Gateways::default();
+        for (path, config) in self
+            .configs_by_file
+            .iter()
+            .flat_map(|(path, configs)| configs.iter().map(move |config| (path, config)))
+        {
+            let name = &config.admin.name;
+            if gateways.config(name).is_some() {
+                tracing::warn!(
+                    scope = SCOPE,
+                    "{}: there is another configuration named {name}, this one is left out",
+                    path.display()
+                );
+                continue;
+            }
+            gateways.apply(config.clone());
+        }
+        gateways
+    }
+
+    /// Tells what the files say, now and after every change, for ever.
+    pub async fn follow(mut self, teller: Teller) {
+        teller.tell(self.gateways());
+        let mut before: Option<Texts> = None;
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let path = self.path.clone();
+            let looked = tokio::task::spawn_blocking(move || look(&path)).await;
+            let Ok(Ok(now)) = looked else {
+                // Missing for a moment, or for good: what was read stays.
+                continue;
+            };
+            if now != self.texts_by_file && before.as_ref() == Some(&now) {
+                // Said in the log.
+                let _ = self.take(now.clone());
+                teller.tell(self.gateways());
+                tracing::info!(scope = SCOPE, "read {} anew", self.path.display());
+            }
+            before = Some(now);
+        }
+    }
+
+    /// Takes what a look found. A file that cannot be used keeps what it was; one that is gone from a folder takes its
+    /// gateways with it.
+    fn take(&mut self, texts: Texts) -> Vec<FileError> {
+        let mut problems = Vec::new();
+        self.configs_by_file
+            .retain(|path, _| texts.contains_key(path));
+        for (path, text) in &texts {
+            if self.texts_by_file.get(path) == Some(text) || text.trim().is_empty() {
+                continue;
+            }
+            match read(path, text) {
+                Ok(configs) => {
+                    self.configs_by_file.insert(path.clone(), configs);
+                }
+                Err(broken) => {
+                    tracing::warn!(scope = SCOPE, "{broken}");
+                    problems.push(broken);
+                }
+            }
+        }
+        self.texts_by_file = texts;
+        problems
+    }
+}
+
+fn read(path: &Path, text: &str) -> Result<Vec<Config>, FileError> {
+    let parse = ParseOptions {
+        expand_env: false,
+        // Whether the certificates can be served is the dataplane's business.
+        judge_listeners: false,
+    };
+    let mut configs = Vec::new();
+    for document in documents(text) {
+        let parsed = parse_with(&document, &|_| None, parse).map_err(|problems| {
+            let first = problems.iter().find(|problem| problem.is_error());
+            FileError::Broken {
+                path: path.to_owned(),
+                why: first
+                    .map(Problem::to_string)
+                    .unwrap_or_default()
+                    .replace('\n', " "),
+            }
+        })?;
+        let names = parsed
+            .config
+            .listeners
+            .iter()
+            .map(|listener| &listener.name);
+        for name in names.filter(|name| name.split('/').count() != 3) {
+            tracing::warn!(
+                scope = SCOPE,
+                "{}: listener `{name}` is left out, its name is not NAMESPACE/GATEWAY/LISTENER",
+                path.display()
+            );
+        }
+        configs.push(parsed.config);
+    }
+    Ok(configs)
+}
+
+/// The contents now. In a folder only files that look like configurations count, and hidden names do not.
+fn look(path: &Path) -> io::Result<Texts> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(Texts::from([(path.to_owned(), text(path)?)]));
+    }
+    let mut texts = Texts::new();
+    for entry in std::fs::read_dir(path)? {
+        let file = entry?.path();
+        let name = file.file_name().and_then(|name| name.to_str());
+        let is_hidden = name.is_none_or(|name| name.starts_with('.'));
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        if is_hidden || !matches!(extension, Some("yaml" | "yml" | "json")) || file.is_dir() {
+            continue;
+        }
+        match text(&file) {
+            Ok(text) => {
+                texts.insert(file, text);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(texts)
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    if std::fs::metadata(path)?.len() > MAX_BYTES {
+        return Err(io::Error::other("it is larger than 16 MiB"));
+    }
+    std::fs::read_to_string(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(name: &str) -> String {
+        format!(
+            "version: v1\nadmin: {{name: {name}}}\nauth: {{type: ephemeral, credentials: {{secret: s}}}}\n\
+             listeners: [{{name: {name}/udp, public_address: 192.0.2.1}}]\n"
+        )
+    }
+
+    fn names(files: &ConfigFiles) -> Vec<String> {
+        let gateways = files.gateways();
+        gateways
+            .iter()
+            .map(|config| config.admin.name.clone())
+            .collect()
+    }
+
+    #[test]
+    fn a_folder_is_the_sum_of_its_files() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let write =
+            |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("write");
+        write("b.yaml", &(config("ns/b") + "---\n" + &config("ns/a")));
+        write(
+            "c.json",
+            r#"{"version":"v1","admin":{"name":"ns/c"},"auth":{"type":"none"}}"#,
+        );
+        write("broken.yml", "version: v9\n");
+        write(".hidden.yaml", &config("ns/hidden"));
+        write("notes.txt", "not a config");
+        let files = ConfigFiles::open(dir.path()).expect("files");
+        assert_eq!(names(&files), ["ns/a", "ns/b", "ns/c"]);
+    }
+
+    #[test]
+    fn a_file_that_breaks_keeps_what_it_was_and_one_that_goes_takes_it_along() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("a.yaml"), config("ns/a")).expect("write");
+        std::fs::write(at("b.yaml"), config("ns/b")).expect("write");
+        let mut files = ConfigFiles::open(dir.path()).expect("files");
+        std::fs::write(at("a.yaml"), "version: [").expect("write");
+        assert_eq!(files.take(look(dir.path()).expect("a look")).len(), 1);
+        std::fs::write(at("b.yaml"), "").expect("write");
+        assert!(files.take(look(dir.path()).expect("a look")).is_empty());
+        assert_eq!(names(&files), ["ns/a", "ns/b"]);
+        std::fs::remove_file(at("a.yaml")).expect("remove");
+        files.take(look(dir.path()).expect("a look"));
+        assert_eq!(names(&files), ["ns/b"]);
+    }
+
+    #[test]
+    fn what_cannot_be_started_with_is_said() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let open = |name: &str| ConfigFiles::open(&dir.path().join(name));
+        assert!(matches!(
+            open("missing.yaml"),
+            Err(FileError::Unreadable { .. })
+        ));
+        assert!(matches!(open("."), Err(FileError::Empty { .. })));
+        let secret = "version: v1\nauth: {type: static, credentials: {username: u, password: hush}}\nlisteners: [{name: a/b/c, port: hush}]\n";
+        std::fs::write(dir.path().join("bad.yaml"), secret).expect("write");
+        let error = open("bad.yaml").expect_err("a problem");
+        assert!(matches!(error, FileError::Broken { .. }));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_is_told() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("a.yaml");
+        std::fs::write(&path, config("ns/a")).expect("write");
+        let files = ConfigFiles::open(&path).expect("a file");
+        let (teller, known) = super::super::Teller::new();
+        let following = tokio::spawn(files.follow(teller));
+        let until = async |name: &str| {
+            while known.gateways().config(name).is_none() {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        until("ns/a").await;
+        assert!(known.is_ready());
+        std::fs::write(&path, config("ns/new")).expect("write");
+        until("ns/new").await;
+        assert_eq!(known.gateways().len(), 1);
+        following.abort();
+    }
+}
