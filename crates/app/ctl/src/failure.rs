@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use stunner_cluster::ClusterError;
 use stunner_flags::{EXIT_OK, EXIT_PROBLEM, EXIT_USAGE, UsageError, report};
 
 /// How a command ended that could do its work.
@@ -78,5 +79,14 @@ impl fmt::Display for Failure {
 impl From<UsageError> for Failure {
     fn from(usage: UsageError) -> Failure {
         Failure::Usage(usage)
+    }
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Failure {
+        Failure::Problem {
+            hint: error.hint(),
+            error: error.into(),
+        }
     }
 }

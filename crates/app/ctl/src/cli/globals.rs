@@ -1,5 +1,7 @@
 //! What the flags of every command mean.
 
+use stunner_cluster::flags::NAMESPACE;
+use stunner_cluster::{CdsFlags, Kubectl};
 use stunner_flags::{Given, UsageError};
 
 use super::flags;
@@ -12,6 +14,10 @@ pub(crate) struct Globals {
     /// As given; a command that needs one falls back to that of the kubeconfig's context.
     pub(crate) namespace: Option<String>,
     pub(crate) all_namespaces: bool,
+    /// Which cluster is meant.
+    pub(crate) kubectl: Kubectl,
+    /// Where config discovery is.
+    pub(crate) cds: CdsFlags,
     /// Log levels by scope.
     pub(crate) log: String,
 }
@@ -26,8 +32,10 @@ impl Globals {
         };
         Ok(Globals {
             form: Form::read(given)?,
-            namespace: given.text(&flags::NAMESPACE),
+            namespace: given.text(&NAMESPACE),
             all_namespaces: given.switch(&flags::ALL_NAMESPACES)?,
+            kubectl: Kubectl::read(given)?,
+            cds: CdsFlags::read(given)?,
             log,
         })
     }
