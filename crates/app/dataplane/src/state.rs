@@ -20,7 +20,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use crate::clock::{Clock, unix_seconds};
 use crate::http::{
     Dataplane, DenialRecord, Event, ExplainQuery, GatewayStatistics, IceTest, IceTestError,
-    Identity, PeerQuery, Readiness, Session,
+    Identity, PeerQuery, Readiness, Session, TestClient,
 };
 use crate::ice_test::{IceTests, Visitors};
 use crate::shard::{Command, ShardHandle, parse_session_id};
@@ -328,13 +328,17 @@ impl Dataplane for State {
         self.shared.journal.subscribe()
     }
 
-    fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
+    fn start_ice_test(
+        &self,
+        listener: String,
+        client: TestClient,
+    ) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
         async move {
             if self.phase() == Phase::Terminating {
                 return Err(IceTestError::Draining);
             }
             let config = self.config.load_full();
-            self.ice_tests.start(&config, &listener).await
+            self.ice_tests.start(&config, &listener, client).await
         }
         .boxed()
     }

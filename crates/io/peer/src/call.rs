@@ -84,6 +84,11 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Whether a TURN server was asked to relay to the other side and said no.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, CallError::Timeout { refused, .. } if !refused.is_empty())
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {

@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use super::{Dataplanes, events, prefix};
 use crate::http::{
     Dataplane, DenialRecord, Event, ExplainQuery, GatewayStatistics, IceTest, IceTestError,
-    Identity, Readiness, Session,
+    Identity, Readiness, Session, TestClient,
 };
 
 /// What the listed dataplanes say together. Ids are prefixed with the number of the dataplane they come from, so that
@@ -192,7 +192,11 @@ impl Dataplane for Aggregate {
         events::merged(Arc::clone(&self.dataplanes))
     }
 
-    fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
+    fn start_ice_test(
+        &self,
+        listener: String,
+        client: TestClient,
+    ) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
         async move {
             let Some((identity, dataplane)) = self.with_listener(&listener) else {
                 return Err(IceTestError::UnknownListener {
@@ -200,7 +204,7 @@ impl Dataplane for Aggregate {
                     known: self.listeners(),
                 });
             };
-            let mut test = dataplane.start_ice_test(listener).await?;
+            let mut test = dataplane.start_ice_test(listener, client).await?;
             test.id = prefix::join(identity.number, &test.id);
             Ok(test)
         }

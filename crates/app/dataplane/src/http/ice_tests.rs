@@ -9,12 +9,14 @@ use serde::Deserialize;
 use serde_json::json as value;
 
 use super::admin::{Plane, SHARD_TIMEOUT, refuse, stuck};
-use super::{IceTestError, json};
+use super::{IceTestError, TestClient, json};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Start {
     listener: String,
+    #[serde(default)]
+    client: TestClient,
 }
 
 /// As `RTCSessionDescription` gives it; its `type` may be there.
@@ -35,7 +37,7 @@ pub(super) async fn start(
         Ok(start) => start,
         Err(problem) => return refuse(problem.status(), &problem.body_text(), START_HINT),
     };
-    let started = dataplane.start_ice_test(start.listener);
+    let started = dataplane.start_ice_test(start.listener, start.client);
     match tokio::time::timeout(SHARD_TIMEOUT, started).await {
         Ok(Ok(test)) => json(StatusCode::CREATED, &test),
         Ok(Err(error)) => refused(&error),

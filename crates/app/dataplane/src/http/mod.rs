@@ -25,7 +25,7 @@ use stunner_config::{HttpEndpoint, HttpHost};
 use stunner_telemetry::metrics::Registry;
 use tokio::sync::broadcast;
 
-pub use crate::ice_test::IceTestError;
+pub use crate::ice_test::{IceTestError, TestClient};
 pub use admin::admin_router;
 pub use api::{
     ClientTransportName, DenialRecord, Event, EventKind, ExplainQuery, IceServer, IceTest,
@@ -92,7 +92,11 @@ pub trait Dataplane: Send + Sync + 'static {
     fn explain(&self, query: ExplainQuery) -> Result<serde_json::Value, String>;
     fn events(&self) -> broadcast::Receiver<Event>;
     /// Starts an ICE test of a listener: a credential for a minute that reaches an echo peer and nothing else.
-    fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>>;
+    fn start_ice_test(
+        &self,
+        listener: String,
+        client: TestClient,
+    ) -> BoxFuture<'_, Result<IceTest, IceTestError>>;
     /// Answers the offer of a test; both are SDP.
     fn answer_ice_test(
         &self,

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
 use stunner_config::{AuthMethod, Config, Listener, Protocol};
 use stunner_peer::{EchoPeer, Limits};
 use tokio::net::UdpSocket;
@@ -25,6 +26,16 @@ use crate::http::{IceServer, IceTest};
 
 pub use self::error::IceTestError;
 pub use self::visitor::{Visitor, Visitors};
+
+/// Who makes the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TestClient {
+    #[default]
+    Browser,
+    /// A program, which may speak DTLS to TURN servers.
+    Native,
+}
 
 /// How many tests may run at a time.
 pub const MAX_TESTS: usize = 16;
@@ -79,8 +90,9 @@ impl IceTests {
         self: &Arc<Self>,
         config: &Config,
         name: &str,
+        client: TestClient,
     ) -> Result<IceTest, IceTestError> {
-        let listener = testable(config, name)?;
+        let listener = testable(config, name, client)?;
         // Before there is a socket, so that nobody opens many; and again below, when it counts.
         self.check_room()?;
         let socket = address::bind(listener).await?;
@@ -228,8 +240,12 @@ async fn end_in(tests: &Weak<IceTests>, id: &str) {
     }
 }
 
-/// The listener, if a browser can use it.
-fn testable<'c>(config: &'c Config, name: &str) -> Result<&'c Listener, IceTestError> {
+/// The listener, if such a client can use it.
+fn testable<'c>(
+    config: &'c Config,
+    name: &str,
+    client: TestClient,
+) -> Result<&'c Listener, IceTestError> {
     let Some(listener) = config.listener(name) else {
         let mut known: Vec<String> = config.listeners.iter().map(|it| it.name.clone()).collect();
         known.sort();
@@ -238,7 +254,7 @@ fn testable<'c>(config: &'c Config, name: &str) -> Result<&'c Listener, IceTestE
             known,
         });
     };
-    if listener.protocol == Protocol::TurnDtls {
+    if listener.protocol == Protocol::TurnDtls && client == TestClient::Browser {
         return Err(IceTestError::Dtls(name.to_owned()));
     }
     if matches!(config.auth.method, AuthMethod::None) {

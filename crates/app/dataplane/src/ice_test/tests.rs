@@ -42,7 +42,9 @@ fn count(known: &Mutex<Vec<Visitor>>) -> usize {
 async fn a_test_is_a_guest_for_a_minute_with_a_socket_of_its_own() {
     let (tests, known) = tests();
     let before = unix_seconds();
-    let test = tests.start(&parse(&config_value()), "ns/gw/udp").await;
+    let test = tests
+        .start(&parse(&config_value()), "ns/gw/udp", TestClient::Browser)
+        .await;
     let test = test.expect("a test");
     assert_eq!(test.listener, "ns/gw/udp");
     assert_eq!(test.expires_in_seconds, 60);
@@ -71,8 +73,14 @@ async fn a_test_is_a_guest_for_a_minute_with_a_socket_of_its_own() {
 async fn credentials_are_never_the_same_and_do_not_show() {
     let (tests, known) = tests();
     let config = parse(&config_value());
-    let first = tests.start(&config, "ns/gw/udp").await.expect("a test");
-    let second = tests.start(&config, "ns/gw/udp").await.expect("a test");
+    let first = tests
+        .start(&config, "ns/gw/udp", TestClient::Browser)
+        .await
+        .expect("a test");
+    let second = tests
+        .start(&config, "ns/gw/udp", TestClient::Browser)
+        .await
+        .expect("a test");
     assert_ne!(first.id, second.id);
     let (a, b) = (&first.ice_servers[0], &second.ice_servers[0]);
     assert_ne!(a.username, b.username);
@@ -85,7 +93,9 @@ async fn credentials_are_never_the_same_and_do_not_show() {
 async fn a_listener_that_no_browser_can_test_is_refused_with_a_hint() {
     let (tests, known) = tests();
     let refused = async |config: &Value, listener: &str| {
-        let started = tests.start(&parse(config), listener).await;
+        let started = tests
+            .start(&parse(config), listener, TestClient::Browser)
+            .await;
         let error = started.expect_err("no test");
         (error.to_string(), error.hint())
     };
@@ -107,8 +117,9 @@ fn dtls_is_not_for_browsers() {
     let mut config = parse(&config_value());
     config.listeners[0].protocol = Protocol::TurnDtls;
     let name = config.listeners[0].name.clone();
-    let error = testable(&config, &name).expect_err("no test");
+    let error = testable(&config, &name, TestClient::Browser).expect_err("no test");
     assert!(matches!(error, IceTestError::Dtls(_)), "{error}");
+    assert!(testable(&config, &name, TestClient::Native).is_ok());
     assert!(error.hint().contains("TLS"), "{}", error.hint());
 }
 
@@ -118,19 +129,33 @@ async fn the_seventeenth_test_is_refused_until_one_ends() {
     let config = parse(&config_value());
     let mut ids = Vec::new();
     for _ in 0..MAX_TESTS {
-        ids.push(tests.start(&config, "ns/gw/udp").await.expect("a test").id);
+        ids.push(
+            tests
+                .start(&config, "ns/gw/udp", TestClient::Browser)
+                .await
+                .expect("a test")
+                .id,
+        );
     }
-    let error = tests.start(&config, "ns/gw/udp").await.expect_err("full");
+    let error = tests
+        .start(&config, "ns/gw/udp", TestClient::Browser)
+        .await
+        .expect_err("full");
     assert!(matches!(error, IceTestError::TooMany), "{error}");
     assert_eq!(count(&known), MAX_TESTS);
     assert!(tests.end(&ids[0]).await);
-    tests.start(&config, "ns/gw/tcp").await.expect("room");
+    tests
+        .start(&config, "ns/gw/tcp", TestClient::Browser)
+        .await
+        .expect("room");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_test_that_gets_no_offer_ends_with_its_credential() {
     let (tests, known) = tests();
-    let test = tests.start(&parse(&config_value()), "ns/gw/udp").await;
+    let test = tests
+        .start(&parse(&config_value()), "ns/gw/udp", TestClient::Browser)
+        .await;
     let test = test.expect("a test");
     tokio::time::sleep(CREDENTIAL_LIFETIME - Duration::from_millis(1)).await;
     assert_eq!(count(&known), 1);
@@ -142,7 +167,9 @@ async fn a_test_that_gets_no_offer_ends_with_its_credential() {
 #[tokio::test]
 async fn an_offer_that_is_none_can_be_made_good() {
     let (tests, _) = tests();
-    let test = tests.start(&parse(&config_value()), "ns/gw/udp").await;
+    let test = tests
+        .start(&parse(&config_value()), "ns/gw/udp", TestClient::Browser)
+        .await;
     let test = test.expect("a test");
     let error = tests.answer(&test.id, "nonsense").expect_err("no offer");
     assert!(matches!(error, IceTestError::Offer(_)), "{error}");
@@ -157,7 +184,9 @@ async fn an_offer_that_is_none_can_be_made_good() {
 async fn without_a_controller_there_is_no_test() {
     let (tests, changes) = IceTests::new();
     drop(changes);
-    let started = tests.start(&parse(&config_value()), "ns/gw/udp").await;
+    let started = tests
+        .start(&parse(&config_value()), "ns/gw/udp", TestClient::Browser)
+        .await;
     let error = started.expect_err("no test");
     assert!(matches!(error, IceTestError::Stopped), "{error}");
 }
@@ -165,7 +194,9 @@ async fn without_a_controller_there_is_no_test() {
 #[tokio::test]
 async fn tests_end_with_their_dataplane() {
     let (tests, _) = tests();
-    let test = tests.start(&parse(&config_value()), "ns/gw/udp").await;
+    let test = tests
+        .start(&parse(&config_value()), "ns/gw/udp", TestClient::Browser)
+        .await;
     let test = test.expect("a test");
     tests.answer(&test.id, OFFER).expect("an answer");
     drop(tests);

@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Map, Value};
 use stunner_console::{IceServer, IceTest, Mode, Problem, Refusal, Source, State, Token, Visitor};
 use stunner_dataplane::embed::aggregate;
-use stunner_dataplane::http::{Dataplane, IceTestError};
+use stunner_dataplane::http::{Dataplane, IceTestError, TestClient};
 use stunner_translate::overview::{BackendAddresses, overview};
 use stunner_translate::{Plan, Settings, Snapshot};
 use tokio::sync::watch;
@@ -135,7 +135,9 @@ impl Source for Console {
     ) -> BoxFuture<'a, Result<IceTest, Refusal>> {
         async move {
             let listener = format!("{gateway}/{listener}");
-            let started = self.together.start_ice_test(listener).await;
+            let started = (self.together)
+                .start_ice_test(listener, TestClient::Browser)
+                .await;
             let test = started.map_err(|error| refusal(&error))?;
             let servers = test.ice_servers.into_iter().map(|server| IceServer {
                 urls: server.urls,

@@ -158,7 +158,11 @@ impl Dataplane for Plane {
     fn events(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
     }
-    fn start_ice_test(&self, listener: String) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
+    fn start_ice_test(
+        &self,
+        listener: String,
+        _client: TestClient,
+    ) -> BoxFuture<'_, Result<IceTest, IceTestError>> {
         let started = match listener.as_str() {
             "ns/gw/udp" => Ok(ice_test(listener)),
             "ns/gw/busy" => Err(IceTestError::TooMany),
