@@ -11,6 +11,7 @@
 
 pub mod cli;
 mod commands;
+mod dataplanes;
 mod failure;
 mod output;
 

@@ -48,7 +48,8 @@ impl Form {
             };
         }
         let form = given.value(&flags::OUTPUT, |text| match text {
-            "summary" => Ok(Form::Summary),
+            // Commands that have more columns show them by `wide`.
+            "summary" | "wide" => Ok(Form::Summary),
             "string" => Ok(Form::String),
             "json" => Ok(Form::Machine(Machine::Json)),
             "yaml" => Ok(Form::Machine(Machine::Yaml)),

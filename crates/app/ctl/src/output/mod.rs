@@ -1,6 +1,7 @@
 //! Where results go, and in which form: data on standard output, everything else on standard error.
 
 mod form;
+pub(crate) mod numbers;
 
 pub(crate) use form::{Form, Machine};
 
