@@ -111,9 +111,14 @@ pub(super) struct BackendFacts {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum BackendState {
     /// Addresses of its EndpointSlices.
-    Service { ready: usize, not_ready: usize },
+    Service {
+        ready: usize,
+        not_ready: usize,
+    },
     ExternalName(String),
-    Static { prefixes: usize },
+    Static {
+        prefixes: usize,
+    },
 }
 
 #[derive(Debug, Clone, Default)]
@@ -175,7 +180,10 @@ pub(super) enum Tried<T> {
     /// 401, with credentials.
     Unauthorized,
     /// Another error code of the server.
-    Refused { code: u16, reason: String },
+    Refused {
+        code: u16,
+        reason: String,
+    },
     /// No TLS or DTLS could be agreed on.
     Handshake(String),
     Failed(String),
@@ -187,12 +195,12 @@ pub(super) enum Tried<T> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CertificateFacts {
     pub(super) subject: String,
+    /// DNS names and addresses.
     pub(super) names: Vec<String>,
     /// In UNIX seconds.
     pub(super) not_before: i64,
     pub(super) not_after: i64,
-    pub(super) matches_host: bool,
     pub(super) self_signed: bool,
-    /// What this machine has against the chain, dates and names aside.
+    /// What this machine has against the chain, the dates and names of the certificate aside.
     pub(super) untrusted: Option<String>,
 }

@@ -1,0 +1,270 @@
+//! Routes of all kinds, and what they name.
+
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::api::ListParams;
+use kube::core::ApiResource;
+use stunner_api::NamespacedName;
+use stunner_api::gateway::{BackendRef, L4Route, ParentRef, RouteStatus};
+use stunner_api::names::{self, condition, label};
+use stunner_api::v1::{StaticService, UdpRoute};
+
+use super::api::Reader;
+use crate::commands::doctor::facts::{
+    Asked, BackendFacts, BackendState, Facts, RouteFacts, Routes,
+};
+
+/// Backends that are looked at.
+const BACKENDS: usize = 64;
+
+/// A route of whatever kind.
+struct Route {
+    id: String,
+    namespace: String,
+    parents: Vec<ParentRef>,
+    backends: Vec<BackendRef>,
+    status: RouteStatus,
+}
+
+pub(super) async fn routes(reader: &Reader, facts: &mut Facts) {
+    let own = &facts.name.namespace;
+    let mut found: Vec<Route> = Vec::new();
+    let mut unseen: Vec<String> = Vec::new();
+    match udp_routes(reader, own, &mut unseen).await {
+        Asked::Known(routes) => found.extend(routes),
+        Asked::Forbidden { rule } => {
+            facts.routes = Asked::Forbidden { rule };
+            return;
+        }
+        Asked::Failed(why) => {
+            facts.routes = Asked::Failed(why);
+            return;
+        }
+        Asked::NotAsked => return,
+    }
+    for (kind, plural) in [
+        (names::UDP_ROUTE_KIND, names::UDP_ROUTE_PLURAL),
+        (names::TCP_ROUTE_KIND, names::TCP_ROUTE_PLURAL),
+    ] {
+        found.extend(official(reader, own, kind, plural, &mut unseen).await);
+    }
+    let mut routes = Routes {
+        unseen,
+        ..Routes::default()
+    };
+    let mut backends = Vec::new();
+    for route in &found {
+        let gateways = route
+            .parents
+            .iter()
+            .filter_map(|parent| gateway_of(parent, &route.namespace));
+        let gateways: Vec<NamespacedName> = gateways.collect();
+        if gateways.contains(&facts.name) {
+            routes.ours.push(route_facts(route, &facts.name));
+            backends.extend(route.backends.iter().map(|backend| (route, backend)));
+        } else if let Some(other) = gateways.into_iter().next() {
+            routes.elsewhere.push((route.id.clone(), other));
+        }
+    }
+    // Those nearby are more likely to be meant for this Gateway.
+    routes
+        .elsewhere
+        .sort_by_key(|(_, gateway)| gateway.namespace != facts.name.namespace);
+    facts.routes = Asked::Known(routes);
+    for (route, backend) in backends.into_iter().take(BACKENDS) {
+        facts.backends.extend(look_at(reader, route, backend).await);
+    }
+}
+
+/// Of all namespaces, or at least of the Gateway's own.
+async fn udp_routes(reader: &Reader, own: &str, unseen: &mut Vec<String>) -> Asked<Vec<Route>> {
+    let mut list: Asked<Vec<UdpRoute>> = reader.list(None, ListParams::default()).await;
+    if matches!(list, Asked::Forbidden { .. }) {
+        list = reader.list(Some(own), ListParams::default()).await;
+        unseen.push("UDPRoutes of other namespaces".to_owned());
+    }
+    match list {
+        Asked::Known(routes) => Asked::Known(routes.into_iter().map(ours).collect()),
+        Asked::Forbidden { rule } => Asked::Forbidden { rule },
+        Asked::Failed(why) => Asked::Failed(why),
+        Asked::NotAsked => Asked::NotAsked,
+    }
+}
+
+fn ours(route: UdpRoute) -> Route {
+    let name = NamespacedName::of(&route.metadata);
+    let rules = route.spec.rules.into_iter();
+    Route {
+        id: format!("UDPRoute {name}"),
+        namespace: name.namespace,
+        parents: route.spec.parent_refs.unwrap_or_default(),
+        backends: rules
+            .flat_map(|rule| rule.backend_refs.unwrap_or_default())
+            .collect(),
+        status: route.status.unwrap_or_default(),
+    }
+}
+
+/// Routes of the Gateway API, in the version that is served.
+async fn official(
+    reader: &Reader,
+    own: &str,
+    kind: &str,
+    plural: &str,
+    unseen: &mut Vec<String>,
+) -> Vec<Route> {
+    for version in names::ROUTE_VERSIONS {
+        let resource = ApiResource {
+            group: names::GATEWAY_GROUP.to_owned(),
+            version: (*version).to_owned(),
+            api_version: format!("{}/{version}", names::GATEWAY_GROUP),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+        };
+        let mut list: Asked<Option<Vec<L4Route>>> = reader.list_dynamic(None, &resource).await;
+        if matches!(list, Asked::Forbidden { .. }) {
+            unseen.push(format!("{kind}s of {}", names::GATEWAY_GROUP));
+            list = reader.list_dynamic(Some(own), &resource).await;
+        }
+        match list {
+            Asked::Known(Some(routes)) => {
+                return routes
+                    .into_iter()
+                    .map(|route| upstream(kind, route))
+                    .collect();
+            }
+            Asked::Known(None) => {}
+            _ => return Vec::new(),
+        }
+    }
+    Vec::new()
+}
+
+fn upstream(kind: &str, route: L4Route) -> Route {
+    let name = NamespacedName::of(&route.metadata);
+    let rules = route.spec.rules.into_iter();
+    Route {
+        id: format!("{kind} {name} ({})", names::GATEWAY_GROUP),
+        namespace: name.namespace,
+        parents: route.spec.parent_refs.unwrap_or_default(),
+        backends: rules
+            .flat_map(|rule| rule.backend_refs.unwrap_or_default())
+            .collect(),
+        status: route.status.unwrap_or_default(),
+    }
+}
+
+/// The Gateway that a parentRef means; `None` for a parent of another kind.
+fn gateway_of(parent: &ParentRef, route_namespace: &str) -> Option<NamespacedName> {
+    let is = |given: &Option<String>, wanted: &str| given.as_deref().is_none_or(|it| it == wanted);
+    if !is(&parent.group, names::GATEWAY_GROUP) || !is(&parent.kind, names::GATEWAY_KIND) {
+        return None;
+    }
+    let namespace = parent.namespace.as_deref().unwrap_or(route_namespace);
+    Some(NamespacedName::new(namespace, &parent.name))
+}
+
+fn route_facts(route: &Route, gateway: &NamespacedName) -> RouteFacts {
+    let entries: Vec<&[Condition]> = route
+        .status
+        .parents
+        .iter()
+        .filter(|entry| gateway_of(&entry.parent_ref, &route.namespace).as_ref() == Some(gateway))
+        .map(|entry| entry.conditions.as_slice())
+        .collect();
+    let said = |kind: &str| {
+        let all = entries
+            .iter()
+            .filter_map(|conditions| conditions.iter().find(|it| it.type_ == kind));
+        let all: Vec<&Condition> = all.collect();
+        // One parentRef that is accepted attaches the route; a backend is as good for all of them.
+        let best = all
+            .iter()
+            .find(|it| it.status == condition::TRUE)
+            .or(all.first());
+        best.map(|it| (it.status == condition::TRUE, it.message.clone()))
+    };
+    RouteFacts {
+        id: route.id.clone(),
+        accepted: said(condition::ACCEPTED),
+        resolved: said(condition::RESOLVED_REFS),
+        has_backends: !route.backends.is_empty(),
+    }
+}
+
+async fn look_at(reader: &Reader, route: &Route, backend: &BackendRef) -> Option<BackendFacts> {
+    let namespace = backend.namespace.as_deref().filter(|it| !it.is_empty());
+    let namespace = namespace.unwrap_or(&route.namespace);
+    let name = &backend.name;
+    let group = backend.group.as_deref().unwrap_or_default();
+    let kind = backend.kind.as_deref().unwrap_or(names::SERVICE_KIND);
+    let found = match (group, kind) {
+        ("" | "v1", names::SERVICE_KIND) => service(reader, namespace, name).await,
+        (names::GROUP, names::STATIC_SERVICE_KIND) => {
+            let found: Asked<Option<StaticService>> = reader.get(namespace, name).await;
+            map(found, |found| BackendState::Static {
+                prefixes: found.spec.prefixes.len(),
+            })
+        }
+        // The condition of the route says what is wrong with it.
+        _ => return None,
+    };
+    Some(BackendFacts {
+        route: route.id.clone(),
+        id: format!("{kind} {namespace}/{name}"),
+        found,
+    })
+}
+
+async fn service(reader: &Reader, namespace: &str, name: &str) -> Asked<Option<BackendState>> {
+    let found: Asked<Option<Service>> = reader.get(namespace, name).await;
+    let external = match &found {
+        Asked::Known(Some(service)) => service
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.external_name.clone()),
+        _ => {
+            return map(found, |_| BackendState::Service {
+                ready: 0,
+                not_ready: 0,
+            });
+        }
+    };
+    if let Some(external) = external.filter(|external| !external.is_empty()) {
+        return Asked::Known(Some(BackendState::ExternalName(external)));
+    }
+    let selector = format!("{}={name}", label::SERVICE_NAME);
+    let slices: Asked<Vec<EndpointSlice>> = reader
+        .list(Some(namespace), ListParams::default().labels(&selector))
+        .await;
+    match slices {
+        Asked::Known(slices) => {
+            let (mut ready, mut not_ready) = (0, 0);
+            for endpoint in slices.iter().flat_map(|slice| slice.endpoints.iter()) {
+                let conditions = endpoint.conditions.as_ref();
+                // Unset means ready (the API says so).
+                match conditions
+                    .and_then(|conditions| conditions.ready)
+                    .unwrap_or(true)
+                {
+                    true => ready += endpoint.addresses.len(),
+                    false => not_ready += endpoint.addresses.len(),
+                }
+            }
+            Asked::Known(Some(BackendState::Service { ready, not_ready }))
+        }
+        Asked::Forbidden { rule } => Asked::Forbidden { rule },
+        Asked::Failed(why) => Asked::Failed(why),
+        Asked::NotAsked => Asked::NotAsked,
+    }
+}
+
+fn map<A, B>(asked: Asked<Option<A>>, change: impl FnOnce(A) -> B) -> Asked<Option<B>> {
+    match asked {
+        Asked::Known(value) => Asked::Known(value.map(change)),
+        Asked::Forbidden { rule } => Asked::Forbidden { rule },
+        Asked::Failed(why) => Asked::Failed(why),
+        Asked::NotAsked => Asked::NotAsked,
+    }
+}
