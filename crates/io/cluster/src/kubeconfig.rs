@@ -233,3 +233,6 @@ fn apply_to_user(user: &mut AuthInfo, kubectl: &Kubectl) {
         user.impersonate_user_extra = Some(extra);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,3 +86,6 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

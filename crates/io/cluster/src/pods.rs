@@ -253,3 +253,6 @@ fn choose(pods: Vec<PodPlace>, wanted: &Wanted<'_>) -> Result<PodPlace, ClusterE
         }),
     }
 }
+
+#[cfg(test)]
+mod tests;

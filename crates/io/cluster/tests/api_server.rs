@@ -1,0 +1,155 @@
+//! What an API server answers, as errors that say what to do.
+
+mod support;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use serde_json::json;
+use stunner_api::NamespacedName;
+use stunner_cluster::{Cds, CdsFlags, Cluster, ClusterError, Kubectl, Scope};
+
+use support::serve;
+
+fn at(address: impl ToString) -> Kubectl {
+    Kubectl {
+        server: Some(format!("http://{}", address.to_string())),
+        ..Kubectl::default()
+    }
+}
+
+/// Answers everything with this status.
+fn refusing(code: StatusCode, reason: &'static str, message: &'static str) -> Router {
+    Router::new().fallback(async move || {
+        let body = json!({
+            "apiVersion": "v1", "kind": "Status", "status": "Failure",
+            "code": code.as_u16(), "reason": reason, "message": message,
+        });
+        (code, body.to_string())
+    })
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_right_that_is_missing() {
+    let said = "pods is forbidden: User \"ann\" cannot list resource \"pods\"";
+    let (_server, address) = serve(refusing(StatusCode::FORBIDDEN, "Forbidden", said));
+    let cluster = Cluster::connect(&at(address)).await.expect("a cluster");
+    let everywhere = cluster.cds_pod(None).await.expect_err("forbidden");
+    assert!(everywhere.is_forbidden());
+    assert_eq!(
+        everywhere.to_string(),
+        format!("not permitted to list pods in the whole cluster: {said}")
+    );
+    let hint = everywhere.hint().expect("a hint");
+    assert!(
+        hint.contains("kubectl create clusterrole NAME --verb=list --resource=pods"),
+        "{hint}"
+    );
+    let scope = Scope::Namespace("stunner".to_owned());
+    let there = cluster.dataplane_pods(&scope).await.expect_err("forbidden");
+    let hint = there.hint().expect("a hint");
+    assert!(
+        hint.contains("kubectl create role NAME -n stunner --verb=list --resource=pods"),
+        "{hint}"
+    );
+    let pod = NamespacedName::new("stunner", "gw-1");
+    let forward = cluster.forward(&pod, 8087).await.expect_err("forbidden");
+    assert!(
+        matches!(
+            &forward,
+            ClusterError::Forbidden { verb: "create", resource: "pods/portforward", namespace: Some(namespace), .. }
+                if namespace == "stunner"
+        ),
+        "{forward}"
+    );
+}
+
+#[tokio::test]
+async fn unknown_credentials_and_missing_pods_are_told() {
+    let (_server, address) = serve(refusing(
+        StatusCode::UNAUTHORIZED,
+        "Unauthorized",
+        "Unauthorized",
+    ));
+    let cluster = Cluster::connect(&at(address)).await.expect("a cluster");
+    let refused = cluster.auth_pod(None).await.expect_err("unknown");
+    assert!(
+        matches!(refused, ClusterError::Unauthorized { .. }),
+        "{refused}"
+    );
+    assert!(refused.hint().expect("a hint").contains("--token"));
+
+    let (_server, address) = serve(refusing(StatusCode::NOT_FOUND, "NotFound", "not found"));
+    let cluster = Cluster::connect(&at(address)).await.expect("a cluster");
+    let pod = NamespacedName::new("stunner", "gone");
+    let refused = cluster.pod(&pod).await.expect_err("gone");
+    assert_eq!(refused.to_string(), "pod stunner/gone not found");
+    assert!(refused.is_not_found());
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_not_there_is_told() {
+    let cluster = Cluster::connect(&at("127.0.0.1:1")).await;
+    let cluster = cluster.expect("nothing is asked yet");
+    let refused = cluster.cds_pod(None).await.expect_err("nobody");
+    assert!(
+        refused
+            .to_string()
+            .starts_with("the API server cannot be reached: "),
+        "{refused}"
+    );
+    assert!(refused.hint().is_some());
+}
+
+#[tokio::test]
+async fn the_request_timeout_holds() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let silent = silent.expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let kubectl = Kubectl {
+        request_timeout: Some(std::time::Duration::from_millis(100)),
+        ..at(address)
+    };
+    let cluster = Cluster::connect(&kubectl).await.expect("a cluster");
+    let refused = cluster.cds_pod(None).await.expect_err("silence");
+    assert_eq!(
+        refused.to_string(),
+        "the API server cannot be reached: no answer within 100ms"
+    );
+}
+
+#[tokio::test]
+async fn pods_of_several_pages_are_all_found() {
+    let list = async |request: Request| {
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        assert!(query.contains("labelSelector=app%3Dstunner"), "{query}");
+        let (name, next) = match query.contains("continue=more") {
+            true => ("a", ""),
+            false => ("b", "more"),
+        };
+        json!({
+            "apiVersion": "v1", "kind": "PodList", "metadata": { "continue": next, "resourceVersion": "1" },
+            "items": [{ "metadata": { "name": name, "namespace": "stunner" } }],
+        })
+        .to_string()
+    };
+    let (_server, address) = serve(Router::new().fallback(list));
+    let cluster = Cluster::connect(&at(address)).await.expect("a cluster");
+    let pods = cluster.dataplane_pods(&Scope::All).await.expect("pods");
+    let names: Vec<String> = pods.iter().map(|pod| pod.name.to_string()).collect();
+    assert_eq!(names, ["stunner/a", "stunner/b"]);
+}
+
+#[tokio::test]
+async fn an_address_makes_a_cluster_unnecessary() {
+    let flags = CdsFlags {
+        address: Some("10.0.0.1".to_owned()),
+        ..CdsFlags::default()
+    };
+    let cds = Cds::find(&Kubectl::default(), &flags)
+        .await
+        .expect("a service");
+    assert_eq!(cds.url(), "http://10.0.0.1:13478");
+    let refused = Cds::find(&Kubectl::default(), &CdsFlags::default()).await;
+    assert!(matches!(refused, Err(ClusterError::NoKubeconfig)));
+}
