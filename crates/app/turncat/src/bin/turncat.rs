@@ -1,5 +1,5 @@
 //! The `turncat` program.
 
 fn main() -> std::process::ExitCode {
-    turncat::cli::main()
+    turncat::run::main()
 }

@@ -26,6 +26,7 @@ pub const KNOWN_SCOPES: &[&str] = &[
     "lease",
     "cds-server",
     "http",
+    "turncat",
 ];
 
 /// The scope of events that do not name one, by module path; the first prefix that fits wins.
@@ -40,6 +41,8 @@ const SCOPE_BY_MODULE: &[(&str, &str)] = &[
     ("stunner_operator", "operator"),
     ("stunner_http", "http"),
     ("stunnerd", "stunnerd"),
+    ("stunner_client", "turn"),
+    ("turncat", "turncat"),
 ];
 
 /// The scope that an event has by where it stands in the code.

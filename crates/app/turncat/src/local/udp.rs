@@ -1,0 +1,130 @@
+//! Clients over UDP: whoever sends a datagram from a new address is a new client.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tracing::warn;
+
+use super::bind::{BindError, bind};
+use super::{after_failed_accept, told};
+use crate::ends::HostPort;
+use crate::tunnel::{Origin, Outlet, Route, Session, inbox};
+
+/// Nothing proves that a client is there. Each costs an allocation.
+const MAX_CLIENTS: usize = 4096;
+/// A client whose server refuses it is not tried again for every datagram it sends.
+const HOLD_OFF: Duration = Duration::from_secs(3);
+const LARGEST: usize = 65_535;
+
+#[derive(Debug)]
+pub(super) struct UdpEnd {
+    socket: Arc<UdpSocket>,
+    address: SocketAddr,
+}
+
+impl UdpEnd {
+    pub(super) async fn bind(place: &HostPort) -> Result<UdpEnd, BindError> {
+        let (socket, address) = bind(
+            || format!("udp://{place}"),
+            place,
+            async |address| {
+                let socket = UdpSocket::bind(address).await?;
+                let address = socket.local_addr()?;
+                Ok((socket, address))
+            },
+        )
+        .await?;
+        Ok(UdpEnd {
+            socket: Arc::new(socket),
+            address,
+        })
+    }
+
+    pub(super) async fn serve(self, route: Arc<Route>, mut stop: watch::Receiver<bool>) {
+        let mut clients: HashMap<SocketAddr, mpsc::Sender<Vec<u8>>> = HashMap::new();
+        let mut sessions = JoinSet::new();
+        let mut buffer = vec![0; LARGEST];
+        loop {
+            let received = tokio::select! {
+                received = self.socket.recv_from(&mut buffer) => received,
+                Some(ended) = sessions.join_next() => {
+                    if let Ok(client) = ended {
+                        clients.remove(&client);
+                    }
+                    continue;
+                }
+                _ = stop.wait_for(|stop| *stop) => break,
+            };
+            let (length, client) = match received {
+                Ok(received) => received,
+                Err(error) => {
+                    after_failed_accept(error).await;
+                    continue;
+                }
+            };
+            if !clients.contains_key(&client) {
+                if clients.len() == MAX_CLIENTS {
+                    warn!(
+                        "dropped a datagram of {client}: there are {MAX_CLIENTS} clients already"
+                    );
+                    route.statistics.dropped_without_server(1);
+                    continue;
+                }
+                let (sender, inbox) = inbox();
+                clients.insert(client, sender);
+                let session = Session {
+                    route: Arc::clone(&route),
+                    client: client.to_string(),
+                    origin: Origin::Datagrams,
+                    inbox,
+                    outlet: Outlet::Datagrams {
+                        socket: Arc::clone(&self.socket),
+                        client,
+                    },
+                };
+                let stop = stop.clone();
+                sessions.spawn(async move {
+                    serve_one(session, stop).await;
+                    client
+                });
+            }
+            let queued = clients
+                .get(&client)
+                .map(|queue| queue.try_send(buffer[..length].to_vec()));
+            if let Some(Err(TrySendError::Full(_) | TrySendError::Closed(_))) = queued {
+                route.statistics.dropped_without_server(1);
+            }
+        }
+        while sessions.join_next().await.is_some() {}
+    }
+}
+
+async fn serve_one(session: Session, mut stop: watch::Receiver<bool>) {
+    let failed = {
+        let stop = stop.clone();
+        let mut failed = false;
+        told(async {
+            let ended = session.run(stop).await;
+            failed = ended.is_err();
+            ended
+        })
+        .await;
+        failed
+    };
+    if failed {
+        let _ = tokio::time::timeout(HOLD_OFF, stop.wait_for(|stop| *stop)).await;
+    }
+}
+
+impl fmt::Display for UdpEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "udp://{}", self.address)
+    }
+}
