@@ -1,111 +1,62 @@
 //! What a dataplane's admin API says, as far as the console shows it.
 
-use std::net::SocketAddr;
-
-use serde::Deserialize;
 use stunner_api::NamespacedName;
 use stunner_console::{Denial, Session, Volume};
 use stunner_translate::overview::{self, BackendAddresses, denial_sentence};
 
 use super::place::Place;
 
-/// `GET /api/v1/sessions`.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Sessions {
-    pub(super) total: u64,
-    pub(super) sessions: Vec<SessionRecord>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct SessionRecord {
-    id: String,
-    user: String,
-    pub(super) listener: String,
-    client: String,
-    transport: String,
-    relayed: Vec<String>,
-    #[serde(default)]
-    peers: Vec<PeerRecord>,
-    age_seconds: u64,
-    idle_seconds: u64,
-    expires_in_seconds: u64,
-    to_peers: Volume,
-    to_client: Volume,
-}
-
-#[derive(Debug, Deserialize)]
-struct PeerRecord {
-    peer: String,
-}
-
-impl SessionRecord {
-    pub(super) fn shown(&self, pod: &NamespacedName) -> Session {
-        Session {
-            id: Place::new(pod, &self.id).to_string(),
-            user: self.user.clone(),
-            listener: self.listener.clone(),
-            client: self.client.clone(),
-            transport: self.transport.clone(),
-            relayed: self.relayed.clone(),
-            peers: self.peers.iter().map(|peer| peer.peer.clone()).collect(),
-            age_seconds: self.age_seconds,
-            idle_seconds: self.idle_seconds,
-            expires_in_seconds: self.expires_in_seconds,
-            to_peers: self.to_peers,
-            to_client: self.to_client,
-        }
+/// A session of a pod.
+pub(super) fn session(session: &stunner_cluster::Session, pod: &NamespacedName) -> Session {
+    let volume = |volume: stunner_cluster::Volume| Volume {
+        packets: volume.packets,
+        bytes: volume.bytes,
+    };
+    Session {
+        id: Place::new(pod, &session.id).to_string(),
+        user: session.user.clone(),
+        listener: session.listener.clone(),
+        client: session.client.to_string(),
+        transport: session.transport.clone(),
+        relayed: session.relayed.iter().map(ToString::to_string).collect(),
+        peers: session.peers.iter().map(|peer| peer.peer.clone()).collect(),
+        age_seconds: session.age_seconds,
+        idle_seconds: session.idle_seconds,
+        expires_in_seconds: session.expires_in_seconds,
+        to_peers: volume(session.to_peers),
+        to_client: volume(session.to_client),
     }
 }
 
-/// `GET /api/v1/denials`.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Denials {
-    pub(super) denials: Vec<DenialRecord>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct DenialRecord {
-    at: String,
-    pub(super) listener: String,
-    user: String,
-    client: SocketAddr,
-    /// With port 0 where the client asked for an address as a whole.
-    peer: SocketAddr,
-    reason: String,
-    /// The dataplane knows rules, not backends.
-    #[serde(default)]
-    nearest: Option<String>,
-}
-
-impl DenialRecord {
-    pub(super) fn shown(&self, backends: &BackendAddresses) -> Denial {
-        let nearest = backends.nearest(self.peer.ip());
-        let sentence = denial_sentence(&overview::Denial {
-            listener: &self.listener,
-            client: self.client,
-            peer: self.peer,
-            reason: &self.reason,
-            nearest: nearest.as_ref(),
-        });
-        let nearest = nearest.map(|backend| backend.to_string());
-        Denial {
-            at: self.at.clone(),
-            listener: self.listener.clone(),
-            user: self.user.clone(),
-            client: self.client.to_string(),
-            peer: match self.peer.port() {
-                0 => self.peer.ip().to_string(),
-                _ => self.peer.to_string(),
-            },
-            reason: self.reason.clone(),
-            nearest: nearest.or_else(|| self.nearest.clone()),
-            sentence,
-        }
+/// A denial, with the backend that comes nearest: the dataplane knows rules, not backends.
+pub(super) fn denial(denial: &stunner_cluster::Denial, backends: &BackendAddresses) -> Denial {
+    let nearest = backends.nearest(denial.peer.ip());
+    let sentence = denial_sentence(&overview::Denial {
+        listener: &denial.listener,
+        client: denial.client,
+        peer: denial.peer,
+        reason: &denial.reason,
+        nearest: nearest.as_ref(),
+    });
+    let nearest = nearest.map(|backend| backend.to_string());
+    Denial {
+        at: denial.at.clone(),
+        listener: denial.listener.clone(),
+        user: denial.user.clone(),
+        client: denial.client.to_string(),
+        peer: match denial.peer.port() {
+            0 => denial.peer.ip().to_string(),
+            _ => denial.peer.to_string(),
+        },
+        reason: denial.reason.clone(),
+        nearest: nearest.or_else(|| denial.nearest.clone()),
+        sentence,
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
+    use stunner_cluster::{Denials, Sessions};
     use stunner_translate::overview::{GatewayOverview, ListenerOverview};
 
     use super::*;
@@ -142,7 +93,10 @@ pub(super) mod tests {
             "peers": [{"peer": "10.0.0.7", "expires_in_seconds": 5}], "age_seconds": 1, "idle_seconds": 2,
             "expires_in_seconds": 3, "to_peers": {"packets": 4, "bytes": 5}, "to_client": {"packets": 6, "bytes": 7}}]}"#;
         let sessions: Sessions = serde_json::from_str(text).expect("sessions");
-        let shown = sessions.sessions[0].shown(&NamespacedName::new("stunner", "gw-1"));
+        let shown = session(
+            &sessions.sessions[0],
+            &NamespacedName::new("stunner", "gw-1"),
+        );
         assert_eq!(shown.id, "stunner~gw-1~0-1");
         assert_eq!(shown.peers, ["10.0.0.7"]);
         assert_eq!(shown.to_client.bytes, 7);
@@ -154,7 +108,7 @@ pub(super) mod tests {
             "client": "192.0.2.1:4000", "peer": "10.0.0.7:0", "transport": "udp", "reason": "no_route",
             "nearest": "media/media 10.0.0.0/30"}]}"#;
         let denials: Denials = serde_json::from_str(text).expect("denials");
-        let shown = denials.denials[0].shown(&BackendAddresses::default());
+        let shown = denial(&denials.denials[0], &BackendAddresses::default());
         assert_eq!(shown.peer, "10.0.0.7");
         assert_eq!(shown.nearest.as_deref(), Some("media/media 10.0.0.0/30"));
         assert_eq!(

@@ -87,7 +87,7 @@ pub(super) async fn start(
     let started = join_all(pods.iter().map(|pod| {
         let (tunnels, body) = (&guest.tunnels, &body);
         async move {
-            let test = tunnels.ask(&pod.name, Method::POST, TESTS, Some(body));
+            let test = tunnels.ask(pod.name(), Method::POST, TESTS, Some(body));
             test.await.map(|test: IceTest| (pod, test))
         }
     }));
@@ -96,7 +96,7 @@ pub(super) async fn start(
         match started {
             Ok((pod, test)) => {
                 let peer = test.peer.parse::<SocketAddr>().ok();
-                parts.push((Place::new(&pod.name, &test.id), peer.map(|peer| peer.ip())));
+                parts.push((Place::new(pod.name(), &test.id), peer.map(|peer| peer.ip())));
                 whole = Some(joined(whole, test));
             }
             Err(error) => refused = Some(error),
@@ -110,7 +110,7 @@ pub(super) async fn start(
             }
             Ok(test)
         }
-        (_, _, Some(error)) => Err(refusal(&pods[0].name.namespace, &error)),
+        (_, _, Some(error)) => Err(refusal(&pods[0].name().namespace, &error)),
         (_, _, None) => Err(no_pod(gateway)),
     }
 }
@@ -134,7 +134,7 @@ async fn ready_pods(
     let Found {
         mut pods, notes, ..
     } = pods::find(&guest.client, view).await;
-    pods.retain(|pod| pod.gateway == gateway && pod.ready && !pod.terminating);
+    pods.retain(|pod| pod.gateway == gateway && pod.place.ready && !pod.place.terminating);
     pods.truncate(PODS);
     match (pods.is_empty(), notes.into_iter().next()) {
         (false, _) => Ok(pods),

@@ -8,9 +8,10 @@ use axum::http::Method;
 use futures_util::{StreamExt, stream};
 use kube::client::Body;
 use stunner_api::names;
+use stunner_cluster::{Denials, Sessions};
 use stunner_console::{Denial, Live, LiveCluster, LiveGateway, LiveListener, Note, Phase, Session};
 
-use super::admin::{Denials, Sessions};
+use super::admin;
 use super::guest::Guest;
 use super::metrics::Counters;
 use super::pods::{self, DataplanePod, Found, RIGHTS};
@@ -66,9 +67,9 @@ async fn gather_anew(guest: &Guest, view: &View) -> Gathered {
     let pods = &found.pods;
     guest
         .tunnels
-        .retain(|kept| pods.iter().any(|pod| pod.name == *kept));
+        .retain(|kept| pods.iter().any(|pod| pod.name() == kept));
     let asked = to_be_asked(pods);
-    if asked.len() < pods.iter().filter(|pod| pod.running).count() {
+    if asked.len() < pods.iter().filter(|pod| pod.place.running).count() {
         notes.push(Note {
             message: format!("Only the first {PODS} dataplane pods are asked."),
             hint: None,
@@ -84,7 +85,7 @@ async fn gather_anew(guest: &Guest, view: &View) -> Gathered {
         .await;
     let mut said = BTreeSet::new();
     let mut told = told;
-    told.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    told.sort_by(|(a, _), (b, _)| a.name().cmp(b.name()));
     for (_, told) in &told {
         for note in &told.notes {
             if said.insert(note.message.clone()) {
@@ -102,12 +103,12 @@ async fn gather_anew(guest: &Guest, view: &View) -> Gathered {
 fn to_be_asked(pods: &[DataplanePod]) -> Vec<DataplanePod> {
     let mut of_gateway: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, &DataplanePod)> = Vec::new();
-    for pod in pods.iter().filter(|pod| pod.running) {
+    for pod in pods.iter().filter(|pod| pod.place.running) {
         let rank = of_gateway.entry(&pod.gateway).or_default();
         ranked.push((*rank, pod));
         *rank += 1;
     }
-    ranked.sort_by_key(|(rank, pod)| (*rank, &pod.name));
+    ranked.sort_by_key(|(rank, pod)| (*rank, pod.name()));
     let asked = ranked.into_iter().take(PODS);
     asked.map(|(_, pod)| pod.clone()).collect()
 }
@@ -144,14 +145,14 @@ async fn counters(
             ),
         });
     };
-    let namespace = &pod.name.namespace;
+    let namespace = &pod.name().namespace;
     let unanswered = |why: &str| Note {
-        message: format!("The metrics of pod {} cannot be read: {why}", pod.name),
+        message: format!("The metrics of pod {} cannot be read: {why}", pod.name()),
         hint: None,
     };
     let uri = format!(
         "/api/v1/namespaces/{namespace}/pods/{}:{port}/proxy{path}",
-        pod.name.name
+        pod.name().name
     );
     let request = axum::http::Request::get(uri).body(Body::empty());
     let request = request.map_err(|error| unanswered(&error.to_string()))?;
@@ -194,11 +195,11 @@ async fn spoken(guest: &Guest, pod: &DataplanePod) -> Result<(Sessions, Denials)
     let asked = async {
         let sessions: Sessions = guest
             .tunnels
-            .ask(&pod.name, Method::GET, &sessions, None)
+            .ask(pod.name(), Method::GET, &sessions, None)
             .await?;
         let denials: Denials = guest
             .tunnels
-            .ask(&pod.name, Method::GET, &denials, None)
+            .ask(pod.name(), Method::GET, &denials, None)
             .await?;
         Ok::<_, TunnelError>((sessions, denials))
     };
@@ -206,7 +207,7 @@ async fn spoken(guest: &Guest, pod: &DataplanePod) -> Result<(Sessions, Denials)
 }
 
 pub(super) fn tunnel_note(pod: &DataplanePod, error: &TunnelError) -> Note {
-    let namespace = &pod.name.namespace;
+    let namespace = &pod.name().namespace;
     match error {
         TunnelError::Forbidden(said) => Note {
             message: format!(
@@ -215,8 +216,11 @@ pub(super) fn tunnel_note(pod: &DataplanePod, error: &TunnelError) -> Note {
             hint: Some(RIGHTS.to_owned()),
         },
         other => Note {
-            message: format!("The admin API of pod {} cannot be asked: {other}", pod.name),
-            hint: pod.host_network.then(|| {
+            message: format!(
+                "The admin API of pod {} cannot be asked: {other}",
+                pod.name()
+            ),
+            hint: pod.place.host_network.then(|| {
                 format!(
                     "it is off for pods on the host network unless {} is set",
                     names::env::STUNNER_ADMIN_ADDRESS
@@ -245,10 +249,10 @@ fn live(view: &View, found: &Found, told: &[(DataplanePod, Told)]) -> Live {
         sessions_total = sessions_total.saturating_add(told.sessions.total);
         let those = told.sessions.sessions.iter();
         let those = those.filter(|session| is_own(&session.listener));
-        sessions.extend(those.map(|session| session.shown(&pod.name)));
+        sessions.extend(those.map(|session| admin::session(session, pod.name())));
         let those = told.denials.denials.iter();
         let those = those.filter(|denial| is_own(&denial.listener));
-        denials.extend(those.map(|denial| denial.shown(&view.backends)));
+        denials.extend(those.map(|denial| admin::denial(denial, &view.backends)));
     }
     if total.denials.is_empty() {
         for denial in &denials {
@@ -301,11 +305,13 @@ fn newest_first(denials: &mut Vec<Denial>) {
 
 /// A Gateway drains when all its pods do: while one takes new allocations, it runs.
 fn phase(pods: &[&DataplanePod], told_draining: bool) -> Phase {
-    let staying = |pod: &&&DataplanePod| !pod.terminating;
-    if pods.iter().filter(staying).any(|pod| pod.ready) {
+    let staying = |pod: &&&DataplanePod| !pod.place.terminating;
+    if pods.iter().filter(staying).any(|pod| pod.place.ready) {
         return Phase::Running;
     }
-    let is_leaving = pods.iter().any(|pod| pod.terminating && pod.running);
+    let is_leaving = pods
+        .iter()
+        .any(|pod| pod.place.terminating && pod.place.running);
     match is_leaving || told_draining {
         true => Phase::Draining,
         false => Phase::NotRunning,
@@ -313,10 +319,12 @@ fn phase(pods: &[&DataplanePod], told_draining: bool) -> Phase {
 }
 
 fn message(pods: &[&DataplanePod]) -> Option<String> {
-    let ready = pods.iter().filter(|pod| pod.ready && !pod.terminating);
+    let ready = pods
+        .iter()
+        .filter(|pod| pod.place.ready && !pod.place.terminating);
     let (ready, leaving) = (
         ready.count(),
-        pods.iter().filter(|pod| pod.terminating).count(),
+        pods.iter().filter(|pod| pod.place.terminating).count(),
     );
     let staying = pods.len() - leaving;
     let mut parts = Vec::new();
@@ -339,17 +347,24 @@ fn message(pods: &[&DataplanePod]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use stunner_api::NamespacedName;
+    use stunner_cluster::PodPlace;
 
     use super::*;
 
     fn pod(gateway: &str, name: &str) -> DataplanePod {
         DataplanePod {
-            name: NamespacedName::new("stunner", name),
             gateway: format!("stunner/{gateway}"),
-            ready: true,
-            terminating: false,
-            running: true,
-            host_network: false,
+            place: PodPlace {
+                name: NamespacedName::new("stunner", name),
+                gateway: Some(NamespacedName::new("stunner", gateway)),
+                owner: None,
+                ready: true,
+                running: true,
+                terminating: false,
+                host_network: false,
+                node: None,
+                addresses: Vec::new(),
+            },
         }
     }
 
@@ -361,20 +376,16 @@ mod tests {
         pods.push(pod("b", "b-0"));
         let asked = to_be_asked(&pods);
         assert_eq!(asked.len(), PODS);
-        assert_eq!(asked[1].name.name, "b-0");
+        assert_eq!(asked[1].name().name, "b-0");
     }
 
     #[test]
     fn a_gateway_drains_only_when_nothing_stays() {
         let staying = pod("a", "a-0");
-        let leaving = DataplanePod {
-            terminating: true,
-            ..pod("a", "a-1")
-        };
-        let starting = DataplanePod {
-            ready: false,
-            ..pod("a", "a-2")
-        };
+        let mut leaving = pod("a", "a-1");
+        leaving.place.terminating = true;
+        let mut starting = pod("a", "a-2");
+        starting.place.ready = false;
         assert_eq!(phase(&[&staying, &leaving], true), Phase::Running);
         assert_eq!(phase(&[&leaving], false), Phase::Draining);
         assert_eq!(phase(&[&starting], false), Phase::NotRunning);

@@ -1,7 +1,8 @@
-//! Reading a dataplane's metrics: as much of the Prometheus text format as it takes.
+//! What a dataplane's metrics say, as far as the console shows it.
 
 use std::collections::BTreeMap;
 
+use stunner_cluster::metrics::{Sample, samples};
 use stunner_console::Traffic;
 
 /// What the pages of some dataplanes say, added up.
@@ -21,14 +22,16 @@ pub(super) struct Counters {
 impl Counters {
     pub(super) fn read(page: &str) -> Self {
         let mut counters = Counters::default();
-        for sample in page.lines().filter_map(Sample::read) {
-            counters.take(&sample);
+        for sample in samples(page) {
+            // What is no count is none of these.
+            if let Some(value) = sample.count() {
+                counters.take(&sample, value);
+            }
         }
         counters
     }
 
-    fn take(&mut self, sample: &Sample<'_>) {
-        let value = sample.value;
+    fn take(&mut self, sample: &Sample<'_>, value: u64) {
         match sample.name {
             "stunner_allocations_active" => {
                 self.allocations = self.allocations.saturating_add(value);
@@ -40,10 +43,10 @@ impl Counters {
                 }
             }
             "stunner_listener_packets_total" | "stunner_listener_bytes_total" => {
-                count(&mut self.listeners, sample);
+                count(&mut self.listeners, sample, value);
             }
             "stunner_cluster_packets_total" | "stunner_cluster_bytes_total" => {
-                count(&mut self.clusters, sample);
+                count(&mut self.clusters, sample, value);
             }
             _ => {}
         }
@@ -64,7 +67,7 @@ impl Counters {
     }
 }
 
-fn count(traffic_by_name: &mut BTreeMap<String, Traffic>, sample: &Sample<'_>) {
+fn count(traffic_by_name: &mut BTreeMap<String, Traffic>, sample: &Sample<'_>, value: u64) {
     let (Some(name), Some(direction)) = (sample.label("name"), sample.label("direction")) else {
         return;
     };
@@ -77,7 +80,7 @@ fn count(traffic_by_name: &mut BTreeMap<String, Traffic>, sample: &Sample<'_>) {
         ("tx", true) => &mut traffic.tx_bytes,
         _ => return,
     };
-    add(counter, sample.value);
+    add(counter, value);
 }
 
 fn add(counter: &mut u64, more: u64) {
@@ -89,83 +92,6 @@ fn add_traffic(traffic: &mut Traffic, more: &Traffic) {
     add(&mut traffic.rx_bytes, more.rx_bytes);
     add(&mut traffic.tx_packets, more.tx_packets);
     add(&mut traffic.tx_bytes, more.tx_bytes);
-}
-
-/// One line: `name{label="value",...} number`.
-#[derive(Debug)]
-struct Sample<'a> {
-    name: &'a str,
-    labels: &'a str,
-    value: u64,
-}
-
-impl<'a> Sample<'a> {
-    /// `None` for comments, and for what is no count.
-    fn read(line: &'a str) -> Option<Self> {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            return None;
-        }
-        let end = line.find(['{', ' ', '\t'])?;
-        let (name, rest) = line.split_at(end);
-        let (labels, rest) = match rest.strip_prefix('{') {
-            Some(rest) => rest.split_at(end_of_labels(rest)?),
-            None => ("", rest),
-        };
-        let rest = rest.strip_prefix('}').unwrap_or(rest);
-        let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
-        let is_count = value.is_finite() && value >= 0.0;
-        is_count.then_some(Sample {
-            name,
-            labels,
-            // Counters are whole; beyond 2^53 neither side is exact.
-            value: value as u64,
-        })
-    }
-
-    fn label(&self, wanted: &str) -> Option<String> {
-        let mut rest = self.labels;
-        loop {
-            let (name, after) = rest.split_once("=\"")?;
-            let (value, after) = quoted(after)?;
-            if name.trim_matches([',', ' ']) == wanted {
-                return Some(value);
-            }
-            rest = after;
-        }
-    }
-}
-
-/// Where the labels end: at the brace that is not inside quotes.
-fn end_of_labels(text: &str) -> Option<usize> {
-    let (mut quoted, mut escaped) = (false, false);
-    for (place, character) in text.char_indices() {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            '}' if !quoted => return Some(place),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// The value up to the closing quote, and what comes after it.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let mut value = String::new();
-    let mut characters = text.char_indices();
-    while let Some((place, character)) = characters.next() {
-        match character {
-            '"' => return Some((value, &text[place + 1..])),
-            '\\' => match characters.next()?.1 {
-                'n' => value.push('\n'),
-                other => value.push(other),
-            },
-            other => value.push(other),
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -214,27 +140,7 @@ stunner_allocations_total NaN
     }
 
     #[test]
-    fn labels_may_hold_braces_quotes_and_backslashes() {
-        let sample = Sample::read(r#"odd{x="y",name="a } \" \\ b"} 1"#).expect("a sample");
-        assert_eq!(sample.label("name").as_deref(), Some(r#"a } " \ b"#));
-        assert_eq!(sample.label("none"), None);
-    }
-
-    #[test]
     fn nonsense_is_passed_over() {
-        for line in [
-            "",
-            "{",
-            "a{",
-            "a{b",
-            "a{b=\"",
-            "a -1",
-            "a inf",
-            "a{b=\"\\",
-            "ü{ü=\"ü\"} x",
-        ] {
-            assert!(Sample::read(line).is_none(), "{line}");
-        }
         assert_eq!(Counters::read("a{=\"\"} 1\n\"}{\"= 1"), Counters::default());
     }
 }

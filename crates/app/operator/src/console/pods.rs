@@ -8,6 +8,7 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use stunner_api::NamespacedName;
 use stunner_api::names::label;
+use stunner_cluster::PodPlace;
 use stunner_console::Note;
 
 use super::world::View;
@@ -22,15 +23,15 @@ const NAMESPACES_AT_ONCE: usize = 8;
 /// A pod that serves a Gateway, or is about to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DataplanePod {
-    pub(super) name: NamespacedName,
     /// `namespace/name`.
     pub(super) gateway: String,
-    pub(super) ready: bool,
-    /// Being deleted: it drains.
-    pub(super) terminating: bool,
-    /// It has been started, so that it can be asked.
-    pub(super) running: bool,
-    pub(super) host_network: bool,
+    pub(super) place: PodPlace,
+}
+
+impl DataplanePod {
+    pub(super) fn name(&self) -> &NamespacedName {
+        &self.place.name
+    }
 }
 
 /// What was found with a visitor's rights.
@@ -66,7 +67,7 @@ pub(super) async fn find(client: &Client, view: &View) -> Found {
     found
         .pods
         .retain(|pod| view.gateways.contains_key(&pod.gateway));
-    found.pods.sort_by(|a, b| a.name.cmp(&b.name));
+    found.pods.sort_by(|a, b| a.name().cmp(b.name()));
     found
 }
 
@@ -118,36 +119,9 @@ async fn list(pods: &Api<Pod>) -> Result<Vec<DataplanePod>, Refusal> {
 
 /// `None` for a pod that is not made for a Gateway, or has come to its end.
 fn dataplane_pod(pod: &Pod) -> Option<DataplanePod> {
-    let label = |key: &str| pod.metadata.labels.as_ref()?.get(key).cloned();
-    let name = NamespacedName::of(&pod.metadata);
-    let gateway = NamespacedName::new(
-        &label(label::RELATED_GATEWAY_NAMESPACE)?,
-        &label(label::RELATED_GATEWAY_NAME)?,
-    );
-    // Whoever may label pods elsewhere must not speak for this Gateway.
-    if gateway.namespace != name.namespace {
-        return None;
-    }
-    let status = pod.status.as_ref();
-    let phase = status.and_then(|status| status.phase.as_deref());
-    if matches!(phase, Some("Succeeded" | "Failed")) {
-        return None;
-    }
-    let conditions = status.and_then(|status| status.conditions.as_deref());
-    let is_ready = |condition: &k8s_openapi::api::core::v1::PodCondition| {
-        condition.type_ == "Ready" && condition.status == "True"
-    };
-    Some(DataplanePod {
-        name,
-        gateway: gateway.to_string(),
-        ready: conditions.unwrap_or_default().iter().any(is_ready),
-        terminating: pod.metadata.deletion_timestamp.is_some(),
-        running: phase == Some("Running"),
-        host_network: pod
-            .spec
-            .as_ref()
-            .is_some_and(|spec| spec.host_network == Some(true)),
-    })
+    let place = PodPlace::of(pod)?;
+    let gateway = place.gateway.as_ref()?.to_string();
+    Some(DataplanePod { gateway, place })
 }
 
 fn note(message: String) -> Note {
@@ -175,18 +149,6 @@ mod tests {
         });
         change(&mut pod);
         dataplane_pod(&serde_json::from_value(pod).expect("a pod"))
-    }
-
-    #[test]
-    fn a_pod_says_whose_it_is_and_how_it_is() {
-        let pod = read(|_| {}).expect("a dataplane");
-        assert_eq!(pod.gateway, "stunner/udp-gateway");
-        assert!(pod.ready && pod.running && !pod.terminating);
-        let leaving =
-            read(|pod| pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"));
-        assert!(leaving.expect("a dataplane").terminating);
-        let pending = read(|pod| pod["status"] = json!({"phase": "Pending"}));
-        assert!(!pending.expect("a dataplane").running);
     }
 
     #[test]
