@@ -66,7 +66,7 @@ impl Machine {
     /// The text of one value, with its line end.
     pub(super) fn render(&self, value: &Value) -> Result<String, Failure> {
         match self {
-            Machine::Json => Ok(format!("{value}\n")),
+            Machine::Json => Ok(go_json(value) + "\n"),
             Machine::Yaml => serde_saphyr::to_string(&sorted(value)).map_err(|error| {
                 Failure::new(
                     format!("the result cannot be written as YAML: {error}"),
@@ -82,6 +82,18 @@ impl Machine {
             },
         }
     }
+}
+
+/// Compact JSON as Go writes it, with what HTML could stumble over escaped: scripts may compare the text.
+fn go_json(value: &Value) -> String {
+    // Outside of strings none of these can stand.
+    value
+        .to_string()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
 }
 
 /// The value with the keys of its objects in alphabetical order, as YAML is written by everything around Kubernetes.

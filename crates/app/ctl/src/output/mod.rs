@@ -1,5 +1,6 @@
 //! Where results go, and in which form: data on standard output, everything else on standard error.
 
+pub(crate) mod document;
 mod form;
 pub(crate) mod numbers;
 

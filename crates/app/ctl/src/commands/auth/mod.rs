@@ -2,12 +2,20 @@
 
 mod flags;
 
+use std::time::Duration;
+
+use serde_json::Value;
+use stunner_cluster::{AuthFlags, Cluster, ClusterError, Http, Place};
 use stunner_flags::{Given, Program, UsageError, joined};
 
-use super::{Command, Entry};
+use super::{Command, Entry, at_most_one};
 use crate::cli::{Globals, flags as global};
+use crate::dataplanes::Wanted;
 use crate::failure::{Failure, Outcome};
-use crate::output::Output;
+use crate::output::{Form, Machine, Output};
+
+/// How long the service may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) static ENTRY: Entry = Entry {
     name: "auth",
@@ -18,10 +26,14 @@ pub(super) static ENTRY: Entry = Entry {
         name: "stunnerctl auth",
         flags: joined!(flags::ALL, global::ALL),
         head: "\
-A TURN credential from the auth service
+Asks the auth service for a TURN credential and prints its answer
 
 Usage:
-  stunnerctl auth [FLAGS] [GATEWAY]
+  stunnerctl auth [FLAGS] GATEWAY    for a Gateway: NAME together with -n, or NAMESPACE/NAME
+  stunnerctl auth [FLAGS]            for those of a namespace (-n), or for all of them
+
+Also called get-credential. The answer is JSON, ready for RTCPeerConnection; -o yaml and
+-o jsonpath=TEMPLATE give it in other forms. It holds a password.
 ",
         foot: "",
         single_dash: false,
@@ -32,13 +44,19 @@ Usage:
 /// What was said.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    pub(crate) arguments: Vec<String>,
+    gateway: Option<String>,
+    username: Option<String>,
+    turn_credential: bool,
+    service: AuthFlags,
 }
 
 impl Options {
     fn from_given(given: &Given<'_>) -> Result<Options, UsageError> {
         Ok(Options {
-            arguments: given.positionals().to_vec(),
+            gateway: at_most_one(given, "`auth` takes one Gateway; without it, any will do")?,
+            username: given.text(&flags::USERNAME),
+            turn_credential: given.switch(&flags::TURN_CREDENTIAL)?,
+            service: AuthFlags::read(given)?,
         })
     }
 }
@@ -48,6 +66,140 @@ pub(super) async fn run(
     globals: Globals,
     out: &mut Output<'_>,
 ) -> Result<Outcome, Failure> {
-    out.note(&format!("{:?} {globals:?}", options.arguments));
+    let wanted = Wanted::read(
+        options.gateway.as_deref(),
+        globals.namespace.as_deref(),
+        globals.all_namespaces,
+    )?;
+    if wanted.namespace.is_none() && wanted.name.is_some() {
+        return Err(Failure::Usage(UsageError::new(
+            "a Gateway needs its namespace",
+            "give it with -n, or write NAMESPACE/NAME",
+        )));
+    }
+    let place = match &options.service.address {
+        Some(address) => Place::direct(address, options.service.port())?,
+        None => {
+            let cluster = Cluster::connect(&globals.kubectl).await?;
+            let pod = cluster
+                .auth_pod(options.service.namespace.as_deref())
+                .await?;
+            pod.port(&cluster, options.service.port())
+        }
+    };
+    let http = Http::new(place).by("stunnerctl").with_patience(PATIENCE);
+    let answer = http.get(&question(&options, &wanted)).await?.text();
+    let body = answer.map_err(|error| explain(error, &wanted))?;
+    match &globals.form {
+        // As it came: scripts of the Go tool read it from there, whatever form they asked for.
+        Form::Summary | Form::String | Form::Machine(Machine::Json) => {
+            out.text(&format!("{}\n", body.trim_end()))?;
+        }
+        Form::Machine(form) => {
+            let value: Value = serde_json::from_str(&body).map_err(|_| {
+                Failure::new(
+                    "the answer of the auth service is not JSON",
+                    "`-o json` prints it as it is",
+                )
+            })?;
+            out.value(form, &value)?;
+        }
+    }
     Ok(Outcome::Fine)
+}
+
+/// Path and query, with the parameters in the order of their names.
+fn question(options: &Options, wanted: &Wanted) -> String {
+    let path = if options.turn_credential { "/" } else { "/ice" };
+    let parameters = [
+        ("gateway", wanted.name.as_deref()),
+        ("namespace", wanted.namespace.as_deref()),
+        ("service", Some("turn")),
+        ("username", options.username.as_deref()),
+    ];
+    let given: Vec<String> = parameters
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", encode(value?))))
+        .collect();
+    format!("{path}?{}", given.join("&"))
+}
+
+/// Everything but letters, digits and `-_.~` in percent form (RFC 3986 §2.3).
+fn encode(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            byte => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// Adds what to do where the service only says no, as the Go one does.
+fn explain(error: ClusterError, wanted: &Wanted) -> Failure {
+    let hint = match &error {
+        ClusterError::Status {
+            code: 404, hint, ..
+        } if hint.is_empty() => "check the name and the namespace with `stunnerctl -a config`",
+        ClusterError::Status {
+            code: 500.., hint, ..
+        } if hint.is_empty() => "the auth service may have no config yet; see its log",
+        _ => return error.into(),
+    };
+    let error = match &error {
+        ClusterError::Status { code: 404, .. } => {
+            format!("the auth service knows no credential for {wanted}")
+        }
+        other => other.to_string(),
+    };
+    Failure::new(error, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(
+        gateway: Option<&str>,
+        namespace: Option<&str>,
+        user: Option<&str>,
+        turn: bool,
+    ) -> String {
+        let options = Options {
+            gateway: gateway.map(str::to_owned),
+            username: user.map(str::to_owned),
+            turn_credential: turn,
+            service: AuthFlags::default(),
+        };
+        let wanted = Wanted::read(gateway, namespace, false).expect("a name");
+        question(&options, &wanted)
+    }
+
+    #[test]
+    fn the_service_is_asked_as_the_go_tool_asks_it() {
+        assert_eq!(asked(None, None, None, false), "/ice?service=turn");
+        assert_eq!(
+            asked(Some("gw"), Some("stunner"), Some("alice"), false),
+            "/ice?gateway=gw&namespace=stunner&service=turn&username=alice"
+        );
+        assert_eq!(
+            asked(Some("gw"), Some("stunner"), None, true),
+            "/?gateway=gw&namespace=stunner&service=turn"
+        );
+    }
+
+    #[test]
+    fn the_user_is_asked_for_with_and_without_a_namespace() {
+        assert_eq!(
+            asked(None, None, Some("alice"), false),
+            "/ice?service=turn&username=alice"
+        );
+        assert_eq!(
+            asked(None, Some("stunner"), Some("a&b c/é"), false),
+            "/ice?namespace=stunner&service=turn&username=a%26b%20c%2F%C3%A9"
+        );
+    }
 }
