@@ -2,7 +2,7 @@
 
 use std::io;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use stunner_cluster::{Cds, Cluster, ClusterError};
 use stunner_flags::{EXIT_PROBLEM, report};
@@ -12,7 +12,7 @@ use stunner_telemetry::logging;
 
 use crate::VERSION;
 use crate::cli::Options;
-use crate::http::{Access, RateLimit, Reviewer, Service, TokenFile, TokenFileError};
+use crate::http::{Access, Clock, RateLimit, Reviewer, Service, TokenFile, TokenFileError};
 use crate::source::{ConfigFiles, FileError, Teller, follow_discovery};
 
 const SCOPE: &str = "auth";
@@ -118,7 +118,7 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
         access,
         cors: options.cors,
         rate: RateLimit::per_second(options.rate_limit),
-        started: Instant::now(),
+        clock: Clock::default(),
     };
     let serving = Serving {
         // As Go's server writes them.

@@ -8,7 +8,7 @@ mod rate;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Body;
@@ -37,7 +37,28 @@ pub struct Service {
     pub cors: Cors,
     /// `None` for no limit.
     pub rate: Option<RateLimit>,
+    pub clock: Clock,
+}
+
+/// What time it is, so that tests can say.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    /// Seconds of UNIX time.
+    pub unix: fn() -> u64,
     pub started: Instant,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        let unix = || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH);
+            since.unwrap_or_default().as_secs()
+        };
+        Clock {
+            unix,
+            started: Instant::now(),
+        }
+    }
 }
 
 impl Service {
@@ -49,7 +70,7 @@ impl Service {
             access: Access::default(),
             cors: Cors::default(),
             rate: None,
-            started: Instant::now(),
+            clock: Clock::default(),
         }
     }
 
@@ -129,7 +150,7 @@ impl Service {
     /// Whether the caller may ask, and may ask now.
     async fn admit(&self, parts: &Parts, peer: Option<SocketAddr>) -> Result<(), Problem> {
         if let (Some(rate), Some(peer)) = (&self.rate, peer) {
-            rate.admit(peer.ip(), self.started.elapsed())
+            rate.admit(peer.ip(), self.clock.started.elapsed())
                 .map_err(|wait| Problem::TooMany { wait })?;
         }
         self.access.check(&parts.headers).await
@@ -137,10 +158,7 @@ impl Service {
 
     fn credentials(&self, endpoint: Endpoint, query: &Query) -> Result<Response, Problem> {
         let gateways = self.known.gateways();
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or(Duration::ZERO)
-            .as_secs();
+        let now = (self.clock.unix)();
         let mut response = match endpoint {
             Endpoint::Turn => json(&answer::turn_auth(&gateways, query, &self.settings, now)?),
             Endpoint::Ice => json(&answer::ice_config(&gateways, query, &self.settings, now)?),

@@ -1,0 +1,8 @@
+//! The service from a request to its answer, without a network: rules, recordings, callers and documents.
+
+mod callers;
+mod document;
+mod recorded;
+mod reference;
+mod rules;
+mod service;
