@@ -17,6 +17,7 @@ pub mod cds;
 pub mod client;
 pub mod config;
 pub mod echo;
+pub mod ended;
 pub mod go;
 pub mod http;
 pub mod netns;

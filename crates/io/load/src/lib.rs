@@ -24,7 +24,7 @@ mod traffic;
 
 pub use generator::{Generator, PeerPlace, endpoint_options};
 pub use latency::Latencies;
-pub use session::{SessionError, Sessions};
+pub use session::{FailureKind, SessionError, Sessions};
 pub use stamp::STAMP_LEN;
 pub use swarm::{Failure, Far, Load, Sample, Swarm, SwarmError};
 pub use target::{Handshake, Protocol, Target, Transport};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use stunner_net::poll::{Events, Interest, Poller, Token};
 use stunner_net::udp::{RecvBatch, UdpOptions};
 use stunner_stun::Method;
-use stunner_turn::client::{self, AllocateOptions, Client, ClientError, Event, Settings};
+use stunner_turn::client::{self, AllocateOptions, Client, ClientError, Event, Family, Settings};
 use thiserror::Error;
 
 use crate::link::Link;
@@ -19,6 +19,8 @@ const FORWARD_CHANNEL: u16 = 0x4000;
 /// How long one step of all sessions may take altogether.
 const STEP_TIMEOUT: Duration = Duration::from_secs(60);
 const RECEIVE_SLOTS: usize = 64;
+/// EMFILE.
+const TOO_MANY_FILES: i32 = 24;
 
 /// Why a session could not be made, or did not last.
 #[derive(Debug, Error)]
@@ -63,6 +65,42 @@ pub enum SessionError {
     /// The server did not answer in time.
     #[error("{0} sessions got no answer in time")]
     Timeout(usize),
+}
+
+/// Errors by what can be done about them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Something on this machine, such as a limit.
+    Local,
+    /// The server cannot be connected to, or its certificate is not accepted.
+    Connection,
+    /// The server says no, with this code.
+    Refused(u16),
+    /// Nothing comes back.
+    Silence,
+    /// The path exists, but packets do not reach the peer.
+    NothingPasses,
+    /// It worked for a while.
+    Lost,
+}
+
+impl SessionError {
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            SessionError::Io(_) | SessionError::Request(_) => FailureKind::Local,
+            SessionError::Connect(error) if error.raw_os_error() == Some(TOO_MANY_FILES) => {
+                FailureKind::Local
+            }
+            SessionError::Connect(_) => FailureKind::Connection,
+            SessionError::Refused { code, .. } => FailureKind::Refused(*code),
+            SessionError::Elsewhere(_) => FailureKind::Refused(300),
+            SessionError::Silent(_) | SessionError::Late(_) | SessionError::Timeout(_) => {
+                FailureKind::Silence
+            }
+            SessionError::NothingPasses => FailureKind::NothingPasses,
+            SessionError::Lost | SessionError::Broken(_) => FailureKind::Lost,
+        }
+    }
 }
 
 /// One client.
@@ -263,7 +301,7 @@ impl Sessions {
                 }
                 Phase::Connected if is_forward => Phase::Bound,
                 Phase::Connected => {
-                    session.client.allocate(now, AllocateOptions::default())?;
+                    session.client.allocate(now, options_for(peer))?;
                     Phase::Allocating
                 }
                 _ if goal == Phase::Over => match is_forward {
@@ -438,6 +476,14 @@ fn transmit(session: &mut Session, server: SocketAddr) -> Result<(), SessionErro
             .map_err(SessionError::Broken)?;
     }
     Ok(())
+}
+
+/// A relay of the peer's family. Without the attribute a server gives IPv4 (RFC 8656 §7.2).
+fn options_for(peer: SocketAddr) -> AllocateOptions {
+    AllocateOptions {
+        family: peer.is_ipv6().then_some(Family::V6),
+        ..AllocateOptions::default()
+    }
 }
 
 /// On loopback every client gets an address of its own, as on the internet: servers limit and hash

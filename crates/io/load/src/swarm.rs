@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::generator::{Generator, PeerPlace, endpoint_options};
 use crate::pacer::{Pacer, Window};
 use crate::phase::Phase;
-use crate::session::{SessionError, Sessions};
+use crate::session::{FailureKind, SessionError, Sessions};
 use crate::target::Target;
 use crate::traffic::{Direction, Outcome, Traffic};
 
@@ -67,7 +67,12 @@ pub enum SwarmError {
 }
 
 /// Sessions that failed for the same reason.
-pub type Failure = (String, usize);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub what: String,
+    pub kind: FailureKind,
+    pub sessions: usize,
+}
 
 /// What happened in one thread since its last sample.
 #[derive(Clone, Debug, Default)]
@@ -78,8 +83,6 @@ pub struct Sample {
     pub outcome: Outcome,
     /// Sessions that carry traffic now.
     pub ready: usize,
-    /// Sessions that have been started so far.
-    pub started: usize,
     /// Sessions that failed since the last sample, by reason.
     pub failures: Vec<Failure>,
 }
@@ -321,17 +324,22 @@ impl Worker {
     }
 
     fn send(&mut self, sample: &mut Sample, is_measured: bool) {
-        let mut failures: BTreeMap<String, usize> = BTreeMap::new();
+        let mut failures: BTreeMap<String, Failure> = BTreeMap::new();
         for (_, error) in self.generator.sessions.failures.drain(..) {
-            *failures.entry(error.to_string()).or_default() += 1;
+            let what = error.to_string();
+            let failure = failures.entry(what.clone()).or_insert(Failure {
+                what,
+                kind: error.kind(),
+                sessions: 0,
+            });
+            failure.sessions += 1;
         }
         let told = Sample {
             worker: self.number,
             is_measured,
             outcome: std::mem::take(&mut sample.outcome),
             ready: self.generator.ready(),
-            started: self.begun.len(),
-            failures: failures.into_iter().collect(),
+            failures: failures.into_values().collect(),
         };
         // Nobody listens any more: the end is near.
         let _ = self.sender.send(told);

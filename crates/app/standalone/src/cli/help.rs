@@ -14,6 +14,13 @@ also take =true or =false. A flag beats its environment variable.
 Exit codes: 0 fine, 1 problem, 2 wrong usage.
 ";
 
+const BENCH_FOOT: &str = "
+Durations are written as in Go (250ms, 1h30m); a bare number is seconds. Flags that take no value
+also take =true or =false. A flag beats its environment variable. Ctrl-C ends the measurement and
+prints what there is.
+Exit codes: 0 fine, 1 sessions failed or too much was lost, 2 wrong usage.
+";
+
 const FOOT: &str = "
 Flags that take no value also take =true or =false. A flag beats its environment variable.
 Exit codes: 0 fine, 1 problem, 2 wrong usage.
@@ -35,6 +42,9 @@ Without a cluster:
 In a cluster:
   operator [FLAGS]     the gateway operator (also installed as stunner-gateway-operator)
   dataplane [FLAGS]    the TURN server that it runs (also installed as stunnerd)
+
+For any TURN server:
+  bench SERVER         put load on it and measure loss and latency
 
 Other:
   version              print the version
@@ -108,10 +118,27 @@ Exit codes: 0 fine, 1 problem, 2 wrong usage.
     single_dash: false,
 };
 
+pub(super) static BENCH: Program = Program {
+    name: "stunner bench",
+    flags: flags::bench::ALL,
+    head: "\
+Puts load on a TURN server and measures what gets through, and how fast
+
+Usage:
+  stunner bench [FLAGS] SERVER    SERVER is a URI: turn://user:password@host:port?transport=udp|tcp|tls|dtls,
+                                  or turn:host:port?transport=udp and turns:host:port with --username
+
+Packets go from clients through the server to a peer on this host, and back. The server must admit
+that peer; a gateway does by a route to a StaticService with the address of this host.
+",
+    foot: BENCH_FOOT,
+    single_dash: false,
+};
+
 /// The help of the program and of each command of its own, by name, in the order of the overview.
 pub fn help() -> Vec<(&'static str, String)> {
     let overview = ("stunner", OVERVIEW.to_owned());
-    let commands = [&RUN, &INIT, &CHECK, &TRANSLATE];
+    let commands = [&RUN, &INIT, &CHECK, &TRANSLATE, &BENCH];
     let commands = commands.map(|program| (program.name, program.help()));
     std::iter::once(overview).chain(commands).collect()
 }

@@ -3,7 +3,7 @@
 //!
 //! [`parse`] is a function of its arguments: the process environment comes in as one, and nothing is printed there.
 
-mod flags;
+pub(crate) mod flags;
 mod help;
 mod options;
 #[cfg(test)]
@@ -25,6 +25,7 @@ pub use options::{
 };
 
 use crate::VERSION;
+use crate::bench::BenchOptions;
 
 /// What the user wants.
 #[derive(Debug)]
@@ -33,6 +34,7 @@ pub enum Command {
     Translate(TranslateOptions),
     Check(CheckOptions),
     Init(InitOptions),
+    Bench(Box<BenchOptions>),
     /// The operator with these arguments, the name of the program first.
     Operator(Vec<OsString>),
     /// `stunnerd` with these arguments, the name of the program first.
@@ -43,11 +45,12 @@ pub enum Command {
     Version,
 }
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "run",
     "translate",
     "check",
     "init",
+    "bench",
     "operator",
     "dataplane",
     "version",
@@ -89,6 +92,9 @@ pub fn parse(
         "init" => read(&help::INIT, args, env, |given| {
             InitOptions::from_given(given).map(Command::Init)
         }),
+        "bench" => read(&help::BENCH, args, env, |given| {
+            BenchOptions::from_given(given).map(|options| Command::Bench(Box::new(options)))
+        }),
         "operator" => Ok(Command::Operator(args.collect())),
         "dataplane" => Ok(Command::Dataplane(args.collect())),
         "version" | "--version" => match args.nth(1) {
@@ -115,6 +121,7 @@ fn help_of(mut args: impl Iterator<Item = OsString>) -> Result<Command, UsageErr
         "translate" => Ok(Command::Help(help::TRANSLATE.help())),
         "check" => Ok(Command::Help(help::CHECK.help())),
         "init" => Ok(Command::Help(help::INIT.help())),
+        "bench" => Ok(Command::Help(help::BENCH.help())),
         "operator" => Ok(Command::Operator(with_help())),
         "dataplane" => Ok(Command::Dataplane(with_help())),
         "version" | "help" => Ok(Command::Help(help::OVERVIEW.to_owned())),
@@ -163,6 +170,7 @@ pub fn main() -> ExitCode {
         Ok(Command::Translate(options)) => crate::translate::translate(options),
         Ok(Command::Check(options)) => crate::check::check(options),
         Ok(Command::Init(options)) => crate::init::init(options),
+        Ok(Command::Bench(options)) => crate::bench::bench(*options),
         Ok(Command::Operator(args)) => stunner_operator::runtime::main_with(args.into_iter()),
         Ok(Command::Dataplane(args)) => stunner_dataplane::runtime::main_with(args.into_iter()),
         Ok(Command::Help(text)) => exit_code(print(&text)),

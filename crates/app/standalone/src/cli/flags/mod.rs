@@ -1,6 +1,7 @@
 //! Every flag of `stunner`'s own commands: the one place for names, variables, defaults and their description, but for
 //! those of [`serving`](stunner_dataplane::cli::serving). Here are the flags of several commands.
 
+pub(crate) mod bench;
 pub(super) mod check;
 pub(super) mod init;
 pub(super) mod run;

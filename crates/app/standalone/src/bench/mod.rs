@@ -1,0 +1,281 @@
+//! `stunner bench`: load for a TURN server, and what became of it.
+//!
+//! One client goes ahead and allocates, as its errors say best what is wrong; then the sessions of [`stunner_load`] follow.
+
+mod json;
+mod numbers;
+mod options;
+mod report;
+mod screen;
+mod tally;
+
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime};
+
+use openssl::error::ErrorStack;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use stunner_client::{
+    AllocateOptions, Connect, Credentials, Relay, RelayTransport, ServerTransport, ServerUri,
+    UriError,
+};
+use stunner_flags::EXIT_PROBLEM;
+use stunner_load::{BurstMode, Far, Handshake, Load, Protocol, Swarm, Target, Traffic, Transport};
+use stunner_process::Signals;
+use tokio::net::lookup_host;
+
+pub use options::BenchOptions;
+
+use crate::cli::print;
+use report::Shape;
+use screen::{Scene, Screen};
+use tally::Tally;
+
+/// A session that carries no traffic this long after its start has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Minted credentials outlive the measurement by this.
+const CREDENTIAL_SLACK: Duration = Duration::from_secs(3600);
+/// Files of the process itself.
+const OTHER_FILES: u64 = 64;
+
+/// Why there is nothing to measure.
+#[derive(Debug)]
+struct Problem {
+    what: String,
+    hint: String,
+}
+
+impl Problem {
+    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Problem {
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+impl From<stunner_client::ClientError> for Problem {
+    fn from(error: stunner_client::ClientError) -> Self {
+        Problem::new(error.to_string(), error.hint())
+    }
+}
+
+/// Puts load on a server and prints the result.
+pub fn bench(options: BenchOptions) -> ExitCode {
+    match measure(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(EXIT_PROBLEM),
+        Err(problem) => {
+            let _ = writeln!(
+                io::stderr(),
+                "error: {}\nhint: {}",
+                problem.what,
+                problem.hint
+            );
+            ExitCode::from(EXIT_PROBLEM)
+        }
+    }
+}
+
+/// Whether all is well: every session worked, and no more was lost than allowed.
+fn measure(options: &BenchOptions) -> Result<bool, Problem> {
+    allow_files(options.sessions)?;
+    let uri: ServerUri = options.server.parse().map_err(|error: UriError| {
+        let example = "for example `turn://user:password@192.0.2.7:3478?transport=udp`";
+        Problem::new(format!("no TURN server: {error}"), example)
+    })?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|error| Problem::new(format!("no runtime: {error}"), "try again"))?;
+    let (load, peer) = runtime.block_on(prepare(options, &uri))?;
+    let swarm = Swarm::start(&load)
+        .map_err(|error| Problem::new(error.to_string(), "see --peer-address"))?;
+    let stop = swarm.stopper();
+    runtime.spawn(async move {
+        if let Ok(signals) = Signals::listen() {
+            signals.at_least(1).await;
+            stop.store(true, Ordering::Relaxed);
+            signals.at_least(2).await;
+            std::process::exit(130);
+        }
+    });
+    let tally = follow(options, &swarm);
+    drop(swarm);
+    let server = load.target.address.to_string();
+    let shape = Shape {
+        server: &server,
+        transport: &uri.transport.to_string(),
+        options,
+    };
+    let is_printed = match options.json {
+        true => print(&format!("{}\n", json::result(shape, &tally))),
+        false => print(&report::report(shape, &tally)),
+    };
+    Ok(judge(options, &tally, &peer) && is_printed)
+}
+
+fn follow(options: &BenchOptions, swarm: &Swarm) -> Tally {
+    let mut tally = Tally::new(options.sessions);
+    let mut screen = Screen::open(options.quiet);
+    let scene = Scene {
+        size: options.size,
+        duration: options.duration,
+    };
+    let start = Instant::now();
+    while let Some(sample) = swarm.next() {
+        if tally.add(sample, start.elapsed()) {
+            screen.show(scene, &tally);
+        }
+    }
+    screen.close();
+    tally
+}
+
+fn judge(options: &BenchOptions, tally: &Tally, peer: &str) -> bool {
+    let mut stderr = io::stderr().lock();
+    for failure in tally.failures() {
+        let _ = writeln!(
+            stderr,
+            "error: {} of {} sessions failed: {}\nhint: {}",
+            failure.sessions,
+            tally.asked,
+            failure.what,
+            report::hint(failure.kind, peer),
+        );
+    }
+    let loss = tally.measured.loss() * 100.0;
+    let is_lossy = options.max_loss.is_some_and(|most| loss > most);
+    if is_lossy {
+        let _ = writeln!(
+            stderr,
+            "error: {loss:.3} % of the packets were lost, more than --max-loss allows"
+        );
+    }
+    tally.failed() == 0 && !is_lossy
+}
+
+/// Finds server and peer, and sees whether one client gets through to the server.
+async fn prepare(options: &BenchOptions, uri: &ServerUri) -> Result<(Load, String), Problem> {
+    let mut connect = Connect::to(uri).await?;
+    connect.tls.insecure = options.insecure;
+    if options.sni.is_some() {
+        connect.tls.sni.clone_from(&options.sni);
+    }
+    let (username, password) = credential(options, uri)?;
+    connect.credentials = Credentials::Static {
+        username: username.clone(),
+        password: password.clone(),
+    };
+    let echo = match &options.echo {
+        Some(echo) => Some(resolve(echo, connect.server.is_ipv4()).await?),
+        None => None,
+    };
+    let ahead = match echo {
+        Some(echo) => connect.options_for(echo, RelayTransport::Udp),
+        None => AllocateOptions::default(),
+    };
+    let relay = Relay::allocate(connect.clone(), ahead).await?;
+    let local = relay.local().ip();
+    relay.close().await;
+    let (far, peer) = match echo {
+        Some(echo) => (Far::Echo(echo), echo.to_string()),
+        None => {
+            let address: IpAddr = options.peer_address.unwrap_or(local);
+            (Far::Here(address), address.to_string())
+        }
+    };
+    let server = connect.server;
+    let transport = transport(&connect)
+        .map_err(|error| Problem::new(format!("TLS cannot be used: {error}"), "try without TLS"))?;
+    let load = Load {
+        target: Target {
+            address: server,
+            protocol: Protocol::Turn(transport),
+            username,
+            password,
+        },
+        peer: far,
+        sessions: options.sessions,
+        traffic: Traffic {
+            payload: options.size,
+            burst: 1,
+            mode: BurstMode::Mmsg,
+            direction: options.direction,
+        },
+        rate: options.rate,
+        window: options.window,
+        ramp: options.ramp,
+        duration: options.duration,
+        threads: options.threads,
+        patience: PATIENCE,
+    };
+    Ok((load, peer))
+}
+
+fn credential(options: &BenchOptions, uri: &ServerUri) -> Result<(String, String), Problem> {
+    let (username, password) = options.credential(uri);
+    if let Some(secret) = &options.secret {
+        let now = SystemTime::UNIX_EPOCH
+            .elapsed()
+            .map_or(0, |age| age.as_secs());
+        let ttl = options.ramp + options.duration + CREDENTIAL_SLACK;
+        let user = username.unwrap_or_default();
+        let minted = stunner_credentials::mint(secret, now, ttl.as_secs(), &user);
+        return Ok((minted.username, minted.password));
+    }
+    match (username, password) {
+        (Some(username), Some(password)) => Ok((username, password)),
+        _ => Err(Problem::new(
+            "there is no credential for the server",
+            "write it into the URI (turn://user:password@host:port), or give --username and --password, or --secret",
+        )),
+    }
+}
+
+async fn resolve(echo: &str, is_ipv4: bool) -> Result<SocketAddr, Problem> {
+    let hint = "give --echo an address and port, such as `192.0.2.9:7`";
+    let found = lookup_host(echo)
+        .await
+        .map_err(|error| Problem::new(format!("no such peer `{echo}`: {error}"), hint))?;
+    let found: Vec<SocketAddr> = found.collect();
+    let fitting = found.iter().find(|address| address.is_ipv4() == is_ipv4);
+    let any = fitting.or(found.first()).copied();
+    any.ok_or_else(|| Problem::new(format!("`{echo}` has no address"), hint))
+}
+
+/// The client that went ahead has judged the certificate.
+fn transport(connect: &Connect) -> Result<Transport, ErrorStack> {
+    let address = connect.server.ip().to_string();
+    let name = connect.tls.sni.as_deref().unwrap_or(&address);
+    Ok(match connect.transport {
+        ServerTransport::Udp => Transport::Udp,
+        ServerTransport::Tcp => Transport::Tcp,
+        ServerTransport::Tls => Transport::Tls(Handshake::tls(name)?),
+        ServerTransport::Dtls => Transport::Dtls(Handshake::dtls(name)?),
+    })
+}
+
+/// A session is a file or two; most limits are lower than they need be.
+fn allow_files(sessions: usize) -> Result<(), Problem> {
+    let needed = sessions as u64 + OTHER_FILES;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let wanted = Rlimit {
+        current: Some(limit.maximum.map_or(needed, |most| needed.min(most))),
+        maximum: limit.maximum,
+    };
+    let _ = setrlimit(Resource::Nofile, wanted);
+    match limit.maximum {
+        Some(most) if most < needed => Err(Problem::new(
+            format!("{sessions} sessions need {needed} open files, and the limit is {most}"),
+            format!("raise it with `ulimit -n {needed}`, or ask for fewer sessions"),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,349 @@
+//! `stunner bench` against the real `stunnerd`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use interop_tests::binary;
+use interop_tests::config::{PASSWORD, Transport, USER};
+use interop_tests::ended::{Ended, run_to_end};
+use interop_tests::process::Process;
+use interop_tests::scene::Scene;
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn stunner() -> PathBuf {
+    binary::find("STUNNER_BIN", "stunner-standalone", "stunner")
+}
+
+fn bench(arguments: &[&str]) -> Command {
+    let mut command = Command::new(stunner());
+    command.arg("bench").args(arguments);
+    command
+}
+
+fn uri(scene: &Scene, transport: Transport) -> String {
+    uri_at(scene.address(transport), transport, PASSWORD)
+}
+
+fn uri_at(server: SocketAddr, transport: Transport, password: &str) -> String {
+    format!(
+        "turn://{USER}:{password}@{server}?transport={}",
+        transport.name()
+    )
+}
+
+fn finished(arguments: &[&str]) -> Ended {
+    run_to_end(&mut bench(arguments), "")
+}
+
+#[track_caller]
+fn measured(arguments: &[&str]) -> Value {
+    let done = finished(arguments);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    serde_json::from_str(&done.stdout).expect("one JSON object on standard output")
+}
+
+#[track_caller]
+fn assert_whole(flow: &Value, least: u64) {
+    let (sent, received) = (flow["sent"].as_u64(), flow["received"].as_u64());
+    assert_eq!(sent, received, "loopback loses nothing: {flow}");
+    assert!(sent >= Some(least), "{flow}");
+}
+
+#[test]
+fn load_passes_both_ways_over_every_transport() {
+    let scene = Scene::start();
+    for transport in Transport::ALL {
+        let uri = uri(&scene, transport);
+        let result = measured(&[
+            &uri,
+            "--json",
+            "--insecure",
+            "--peer-address",
+            "127.0.0.1",
+            "-n",
+            "8",
+            "-r",
+            "50",
+            "-s",
+            "301",
+            "-t",
+            "1s",
+            "--threads",
+            "2",
+        ]);
+        assert_eq!(result["transport"], transport.name());
+        assert_eq!(result["sessions"]["ready"], 8, "{result}");
+        assert_eq!(result["sessions"]["failed"], json!([]));
+        // 8 clients with 50 packets in a second; gaps are random.
+        assert_whole(&result["flows"]["toPeer"], 250);
+        assert_whole(&result["flows"]["toClient"], 250);
+        assert!(
+            result["latencyMs"]["p50"]
+                .as_f64()
+                .is_some_and(|ms| ms > 0.0),
+            "{result}"
+        );
+        let packets: u64 = result["histogram"]
+            .as_array()
+            .expect("bars")
+            .iter()
+            .filter_map(|bar| bar["packets"].as_u64())
+            .sum();
+        let flows = &result["flows"];
+        let received = |flow: &Value| flow["received"].as_u64().unwrap_or(0);
+        assert_eq!(
+            packets,
+            received(&flows["toPeer"]) + received(&flows["toClient"])
+        );
+    }
+    assert_eq!(
+        scene.server.allocation_count(),
+        Some(0),
+        "allocations are given back"
+    );
+}
+
+#[test]
+fn an_echo_gives_round_trips() {
+    let scene = Scene::start();
+    let result = measured(&[
+        &uri(&scene, Transport::Tcp),
+        "--json",
+        "--echo",
+        &scene.peer.address().to_string(),
+        "-n",
+        "3",
+        "-r",
+        "100",
+        "-t",
+        "500ms",
+    ]);
+    assert_whole(&result["flows"]["roundTrip"], 90);
+    assert_eq!(result["flows"]["toClient"], Value::Null);
+}
+
+#[test]
+fn the_largest_rate_is_what_comes_back() {
+    let scene = Scene::start();
+    let result = measured(&[
+        &uri(&scene, Transport::Udp),
+        "--json",
+        "--peer-address",
+        "127.0.0.1",
+        "-n",
+        "4",
+        "-r",
+        "max",
+        "-d",
+        "to-peer",
+        "-t",
+        "500ms",
+    ]);
+    assert!(
+        result["flows"]["toPeer"]["packetsPerSecond"]
+            .as_f64()
+            .is_some_and(|rate| rate > 1000.0),
+        "{result}"
+    );
+}
+
+#[test]
+fn sessions_start_over_the_ramp_and_are_counted_after_it() {
+    let scene = Scene::start();
+    let result = measured(&[
+        &uri(&scene, Transport::Udp),
+        "--json",
+        "--peer-address",
+        "127.0.0.1",
+        "-n",
+        "20",
+        "-r",
+        "20",
+        "--ramp",
+        "2s",
+        "-t",
+        "1s",
+    ]);
+    let intervals = result["intervals"].as_array().expect("intervals");
+    let early = &intervals[0];
+    assert_eq!(early["measured"], false, "{result}");
+    assert!(
+        early["sessions"].as_u64().is_some_and(|ready| ready < 15),
+        "{early}"
+    );
+    assert_eq!(result["sessions"]["ready"], 20);
+    let sent = result["flows"]["toPeer"]["sent"]
+        .as_u64()
+        .expect("a number");
+    assert!(
+        (250..=600).contains(&sent),
+        "a second of 20 clients, not three: {sent}"
+    );
+}
+
+#[test]
+fn the_report_is_for_people() {
+    let scene = Scene::start();
+    let done = finished(&[
+        &uri(&scene, Transport::Udp),
+        "--peer-address",
+        "127.0.0.1",
+        "-n",
+        "2",
+        "-t",
+        "500ms",
+    ]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    for part in [
+        "2 sessions over UDP",
+        "to peer",
+        "to client",
+        "p99",
+        "up to",
+    ] {
+        assert!(
+            done.stdout.contains(part),
+            "no `{part}` in:\n{}",
+            done.stdout
+        );
+    }
+    assert!(
+        !format!("{done:?}").contains(PASSWORD),
+        "passwords stay unsaid"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_do() {
+    let scene = Scene::start();
+    let udp = scene.address(Transport::Udp);
+    let closed = SocketAddr::from(([127, 0, 0, 1], interop_tests::ports::free_port()));
+    let good = uri(&scene, Transport::Udp);
+    let cases: [(&str, Vec<String>, &str); 7] = [
+        (
+            "wrong password",
+            vec![uri_at(udp, Transport::Udp, "wrong")],
+            "password",
+        ),
+        (
+            "nothing listens",
+            vec![uri_at(closed, Transport::Tcp, PASSWORD)],
+            "hint:",
+        ),
+        (
+            "no credential",
+            vec![format!("turn:{udp}?transport=udp")],
+            "--username",
+        ),
+        ("no URI", vec!["nonsense".to_owned()], "turn://"),
+        (
+            "peer that no route admits",
+            vec![
+                good.clone(),
+                "--peer-address".to_owned(),
+                "127.0.0.9".to_owned(),
+                "-t".to_owned(),
+                "200ms".to_owned(),
+            ],
+            "StaticService",
+        ),
+        (
+            "certificate that nobody signed",
+            vec![uri(&scene, Transport::Tls)],
+            "certificate",
+        ),
+        (
+            "echo without port",
+            vec![good, "--echo".to_owned(), "127.0.0.1".to_owned()],
+            "--echo",
+        ),
+    ];
+    for (what, arguments, hint) in cases {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let done = finished(&arguments);
+        assert_eq!(done.code, Some(1), "{what}: {done:?}");
+        assert!(
+            done.stderr.contains("error: ") && done.stderr.contains(hint),
+            "{what}: {}",
+            done.stderr
+        );
+        assert!(
+            !format!("{done:?}").contains(PASSWORD),
+            "{what}: passwords stay unsaid"
+        );
+    }
+}
+
+#[test]
+fn wrong_usage_exits_with_two() {
+    for arguments in [
+        &[][..],
+        &["turn:127.0.0.1", "extra"],
+        &["turn:127.0.0.1", "-n", "0"],
+        &["turn:127.0.0.1", "-r", "fast"],
+        &["turn:127.0.0.1", "-s", "10"],
+        &["turn:127.0.0.1", "-t", "1ms"],
+        &["turn:127.0.0.1", "--echo", "127.0.0.1:7", "-d", "both"],
+    ] {
+        let done = finished(arguments);
+        assert_eq!(done.code, Some(2), "{arguments:?}: {done:?}");
+        assert!(
+            done.stderr.contains("hint: "),
+            "{arguments:?}: {}",
+            done.stderr
+        );
+    }
+}
+
+#[test]
+fn too_much_loss_is_a_problem_where_a_bound_is_given() {
+    let scene = Scene::start();
+    // Nobody answers at the discard port of a peer that is admitted, so nothing comes back.
+    let done = finished(&[
+        &uri(&scene, Transport::Udp),
+        "--echo",
+        "127.0.0.2:9",
+        "-n",
+        "1",
+        "-t",
+        "200ms",
+        "--max-loss",
+        "1",
+    ]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(
+        done.stderr.contains("no packet reaches the peer"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_measurement_with_what_there_is() {
+    let scene = Scene::start();
+    let uri = uri(&scene, Transport::Udp);
+    let command = bench(&[&uri, "--peer-address", "127.0.0.1", "-n", "2", "-t", "60s"]);
+    let mut process = Process::start("stunner bench", command).expect("start");
+    assert!(
+        process.wait_log("measuring", PATIENCE),
+        "{:?}",
+        process.log()
+    );
+    process.signal(libc::SIGINT);
+    let status = process.wait_end(PATIENCE).expect("it ends");
+    assert_eq!(status.code(), Some(0), "{:?}", process.log());
+    assert!(
+        process.log_contains("2 sessions over UDP"),
+        "{:?}",
+        process.log()
+    );
+    assert_eq!(
+        scene.server.allocation_count(),
+        Some(0),
+        "allocations are given back"
+    );
+}
