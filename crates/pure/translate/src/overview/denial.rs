@@ -29,14 +29,8 @@ pub fn denial_sentence(denial: &Denial<'_>) -> String {
         0 => denial.peer.ip().to_string(),
         _ => denial.peer.to_string(),
     };
-    let known = DenyReason::ALL.into_iter();
-    let reason = known
-        .into_iter()
-        .find(|known| known.as_str() == denial.reason);
-    let why = match reason {
-        Some(reason) => why(reason, listener, denial.peer.port()),
-        None => format!("`{listener}` says `{}`", denial.reason),
-    };
+    let reason = known(denial.reason);
+    let why = denial_reason(denial.reason, listener, denial.peer.port());
     let mut sentence = format!("client {client} was refused peer {peer}: {why}");
     // What is refused whatever the routes say has no backend that was meant.
     let is_about_routes = matches!(
@@ -47,6 +41,20 @@ pub fn denial_sentence(denial: &Denial<'_>) -> String {
         sentence.push_str(&format!("; nearest: {nearest}"));
     }
     sentence
+}
+
+/// Why a listener refuses a peer at a port, 0 for its address as a whole.
+pub fn denial_reason(reason: &str, listener: &str, port: u16) -> String {
+    match known(reason) {
+        Some(reason) => why(reason, listener, port),
+        None => format!("`{listener}` says `{reason}`"),
+    }
+}
+
+fn known(reason: &str) -> Option<DenyReason> {
+    DenyReason::ALL
+        .into_iter()
+        .find(|known| known.as_str() == reason)
 }
 
 fn why(reason: DenyReason, listener: &str, port: u16) -> String {

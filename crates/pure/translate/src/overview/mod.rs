@@ -23,7 +23,7 @@ use crate::plan::{ClassPlan, GatewayPlan, Plan, RoutePlan};
 use crate::settings::Settings;
 use crate::snapshot::{RouteView, Snapshot, parent_gateway};
 
-pub use denial::{Denial, denial_sentence};
+pub use denial::{Denial, denial_reason, denial_sentence};
 pub use model::{
     BackendOverview, ClassOverview, ConditionOverview, GatewayOverview, ListenerOverview, Overview,
     ParametersOverview, ParentOverview, RouteOverview,

@@ -35,8 +35,10 @@ impl Sample {
     pub(super) fn find(&self, pod: &str, now: &GatewayStatistics) -> Option<&GatewayStatistics> {
         let pod = self.pods.iter().find(|sample| sample.name == pod)?;
         let gateways = pod.told.as_ref().ok()?.iter();
-        let mut same = gateways.filter(|before| before.gateway == now.gateway);
-        same.find(|before| before.uptime_seconds <= now.uptime_seconds)
+        let same = gateways.filter(|before| before.gateway == now.gateway);
+        // A local process may have the same gateway twice: one that drains, and one that was made anew.
+        let older = same.filter(|before| before.uptime_seconds <= now.uptime_seconds);
+        older.max_by_key(|before| before.uptime_seconds)
     }
 }
 

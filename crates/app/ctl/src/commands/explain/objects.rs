@@ -1,0 +1,185 @@
+//! The Kubernetes objects that give clusters and addresses their names, as far as they may be read.
+
+use futures_util::future::join_all;
+use kube::Api;
+use kube::api::ListParams;
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use stunner_api::names::{self, ROUTE_VERSIONS};
+use stunner_cluster::Cluster;
+use stunner_translate::overview::{Overview, overview};
+use stunner_translate::{Object, ObjectKind, RouteKind, Settings, Snapshot, translate};
+
+/// What is in the cluster.
+#[derive(Debug, Default)]
+pub(super) struct Objects {
+    pub(super) snapshot: Snapshot,
+    pub(super) overview: Overview,
+    /// Kinds that could not be read, and why.
+    pub(super) unread: Vec<(String, String)>,
+}
+
+/// A kind and where its objects are; of several versions the first that is served counts.
+struct Wanted {
+    kind: ObjectKind,
+    group: &'static str,
+    versions: &'static [&'static str],
+    plural: &'static str,
+    namespaced: bool,
+}
+
+const fn wanted(
+    kind: ObjectKind,
+    group: &'static str,
+    versions: &'static [&'static str],
+    plural: &'static str,
+    namespaced: bool,
+) -> Wanted {
+    Wanted {
+        kind,
+        group,
+        versions,
+        plural,
+        namespaced,
+    }
+}
+
+const WANTED: &[Wanted] = &[
+    wanted(
+        ObjectKind::GatewayClass,
+        names::GATEWAY_GROUP,
+        &["v1"],
+        "gatewayclasses",
+        false,
+    ),
+    wanted(
+        ObjectKind::Gateway,
+        names::GATEWAY_GROUP,
+        &["v1"],
+        "gateways",
+        true,
+    ),
+    wanted(
+        ObjectKind::GatewayConfig,
+        names::GROUP,
+        &["v1"],
+        "gatewayconfigs",
+        true,
+    ),
+    wanted(
+        ObjectKind::Route(RouteKind::Udp),
+        names::GROUP,
+        &["v1"],
+        names::UDP_ROUTE_PLURAL,
+        true,
+    ),
+    wanted(
+        ObjectKind::Route(RouteKind::OfficialUdp),
+        names::GATEWAY_GROUP,
+        ROUTE_VERSIONS,
+        names::UDP_ROUTE_PLURAL,
+        true,
+    ),
+    wanted(
+        ObjectKind::Route(RouteKind::OfficialTcp),
+        names::GATEWAY_GROUP,
+        ROUTE_VERSIONS,
+        names::TCP_ROUTE_PLURAL,
+        true,
+    ),
+    wanted(
+        ObjectKind::StaticService,
+        names::GROUP,
+        &["v1"],
+        "staticservices",
+        true,
+    ),
+    wanted(ObjectKind::Service, "", &["v1"], "services", true),
+    wanted(
+        ObjectKind::EndpointSlice,
+        "discovery.k8s.io",
+        &["v1"],
+        "endpointslices",
+        true,
+    ),
+    wanted(ObjectKind::Namespace, "", &["v1"], "namespaces", false),
+];
+
+/// Reads what may be read: everywhere, else in the namespaces that matter.
+pub(super) async fn read(cluster: &Cluster, namespaces: &[String]) -> Objects {
+    let read = WANTED
+        .iter()
+        .map(|wanted| of_kind(cluster, wanted, namespaces));
+    let mut objects = Objects::default();
+    for (wanted, read) in WANTED.iter().zip(join_all(read).await) {
+        match read {
+            Ok(found) => {
+                for object in found {
+                    objects.snapshot.apply(object);
+                }
+            }
+            Err(why) => objects.unread.push((wanted.plural.to_owned(), why)),
+        }
+    }
+    let settings = Settings::default();
+    let plan = translate(&objects.snapshot, &settings);
+    objects.overview = overview(&objects.snapshot, &plan, &settings);
+    objects
+}
+
+async fn of_kind(
+    cluster: &Cluster,
+    wanted: &Wanted,
+    namespaces: &[String],
+) -> Result<Vec<Object>, String> {
+    let mut why = String::new();
+    for version in wanted.versions {
+        let kind = wanted.kind.to_string();
+        let resource = ApiResource::from_gvk_with_plural(
+            &GroupVersionKind::gvk(wanted.group, version, &kind),
+            wanted.plural,
+        );
+        let everywhere: Api<DynamicObject> = Api::all_with(cluster.client().clone(), &resource);
+        match list(&everywhere).await {
+            Ok(found) => return Ok(objects(wanted.kind, found)),
+            // Not served; another version may be, and where none is there is nothing to miss.
+            Err(kube::Error::Api(status)) if status.code == 404 => continue,
+            Err(kube::Error::Api(status)) if status.code == 403 && wanted.namespaced => {
+                let mut found = Vec::new();
+                for namespace in namespaces {
+                    let api: Api<DynamicObject> =
+                        Api::namespaced_with(cluster.client().clone(), namespace, &resource);
+                    found.extend(list(&api).await.map_err(|error| error.to_string())?);
+                }
+                return Ok(objects(wanted.kind, found));
+            }
+            Err(error) => why = error.to_string(),
+        }
+    }
+    match why.is_empty() {
+        true => Ok(Vec::new()),
+        false => Err(why),
+    }
+}
+
+async fn list(api: &Api<DynamicObject>) -> kube::Result<Vec<DynamicObject>> {
+    let mut found = Vec::new();
+    let mut params = ListParams::default().limit(500);
+    loop {
+        let page = api.list(&params).await?;
+        found.extend(page.items);
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(found),
+        }
+    }
+}
+
+/// Objects that cannot be understood are left out; the operator says on their status what is wrong.
+fn objects(kind: ObjectKind, found: Vec<DynamicObject>) -> Vec<Object> {
+    let values = found
+        .into_iter()
+        .filter_map(|object| serde_json::to_value(object).ok());
+    values
+        .filter_map(|value| Object::read(kind, value).ok())
+        .collect()
+}
