@@ -45,6 +45,7 @@ pub struct TestCa {
     intermediate: Issuer<'static, KeyPair>,
 }
 
+const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
 const NAMES: [&str; 3] = ["localhost", "turn.example.test", "stunner.test"];
 const ADDRESSES: [&str; 4] = ["127.0.0.1", "127.0.0.2", "::1", "10.123.0.1"];
 
@@ -110,7 +111,24 @@ impl TestCa {
         self.sign(common_name, KeyPair::from_pem(&pem).expect("RSA key"))
     }
 
+    /// A P-256 certificate whose time was over yesterday.
+    pub fn expired(&self, common_name: &str) -> Identity {
+        let key = KeyPair::generate().expect("ECDSA key");
+        self.sign_with(common_name, key, |params| {
+            params.not_after = (std::time::SystemTime::now() - DAY).into();
+        })
+    }
+
     fn sign(&self, common_name: &str, key: KeyPair) -> Identity {
+        self.sign_with(common_name, key, |_| {})
+    }
+
+    fn sign_with(
+        &self,
+        common_name: &str,
+        key: KeyPair,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> Identity {
         let names = NAMES
             .iter()
             .chain(&ADDRESSES)
@@ -127,6 +145,7 @@ impl TestCa {
         ];
         params.use_authority_key_identifier_extension = true;
         valid_for_a_year(&mut params);
+        change(&mut params);
         let leaf = params
             .signed_by(&key, &self.intermediate)
             .expect("leaf certificate");
@@ -158,7 +177,6 @@ fn ca_params(common_name: &str) -> CertificateParams {
 /// does not do.
 fn valid_for_a_year(params: &mut CertificateParams) {
     let now = std::time::SystemTime::now();
-    let day = std::time::Duration::from_secs(86_400);
-    params.not_before = (now - 2 * day).into();
-    params.not_after = (now + 300 * day).into();
+    params.not_before = (now - 2 * DAY).into();
+    params.not_after = (now + 300 * DAY).into();
 }
