@@ -1,0 +1,119 @@
+//! TURN servers without a cluster.
+
+use std::net::UdpSocket;
+use std::process::Command;
+
+use interop_tests::config::{Config, PASSWORD, Transport, USER};
+use interop_tests::pki::TestCa;
+use interop_tests::ports::free_port;
+use interop_tests::stunnerd::Stunnerd;
+use serde_json::Value;
+
+use crate::world::{Said, binary, lines};
+
+fn doctor(args: &[&str]) -> Said {
+    let mut command = Command::new(binary());
+    command.args(["doctor", "--timeout", "1s"]).args(args);
+    Said::of(command.output().expect("run stunnerctl"))
+}
+
+fn walk(args: &[&str]) -> (Option<i32>, Value) {
+    let said = doctor(&[args, &["-o", "json"]].concat());
+    assert!(!format!("{said:?}").contains(PASSWORD), "{said:?}");
+    (said.code, said.json())
+}
+
+#[test]
+fn any_turn_server_is_looked_at_over_every_transport() {
+    let ca = TestCa::new();
+    let config = Config::standard(&ca.ecdsa("turn"));
+    let _server = Stunnerd::start(&config);
+    for transport in Transport::ALL {
+        let word = transport.name();
+        let port = config.port(word);
+        let uri = format!("turn://{USER}:{PASSWORD}@127.0.0.1:{port}?transport={word}");
+        let (code, walk) = walk(&["--turn", &uri]);
+        assert_eq!(code, Some(0), "{word}: {walk:#}");
+        assert_eq!(
+            lines(&walk, "allocate")[0]["verdict"],
+            "ok",
+            "{word}: {walk:#}"
+        );
+        let shown = lines(&walk, "certificate").len();
+        assert_eq!(
+            shown,
+            usize::from(transport.is_secure()),
+            "{word}: {walk:#}"
+        );
+        let given = format!("turn:127.0.0.1:{port}?transport={word}");
+        let (code, refused) =
+            self::walk(&["--turn", &given, "--username", USER, "--password", "no"]);
+        assert_eq!(
+            (code, &refused["deadHop"]),
+            (Some(1), &Value::from("allocate")),
+            "{word}: {refused:#}"
+        );
+        let (code, open) = self::walk(&["--turn", &given]);
+        assert_eq!(code, Some(0), "{word}: {open:#}");
+        assert_eq!(
+            lines(&open, "allocate")[0]["verdict"],
+            "skipped",
+            "{word}: {open:#}"
+        );
+    }
+}
+
+#[test]
+fn closed_ports_and_silence_are_told_apart() {
+    let port = free_port();
+    let closed = format!("turn:127.0.0.1:{port}?transport=udp");
+    let (code, found) = walk(&["--turn", &closed]);
+    assert_eq!(
+        (code, &found["deadHop"]),
+        (Some(1), &Value::from("stun")),
+        "{found:#}"
+    );
+    assert!(found.to_string().contains("is closed"), "{found:#}");
+    let hole = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let silent = format!(
+        "turn:{}?transport=udp",
+        hole.local_addr().expect("an address")
+    );
+    let (code, found) = walk(&["--turn", &silent]);
+    assert_eq!(
+        (code, &found["deadHop"]),
+        (Some(1), &Value::from("stun")),
+        "{found:#}"
+    );
+    assert!(found.to_string().contains("no answer"), "{found:#}");
+    let (code, found) = walk(&["--turn", "turn:turn.invalid"]);
+    assert_eq!(
+        (code, &found["deadHop"]),
+        (Some(1), &Value::from("dns")),
+        "{found:#}"
+    );
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_usage() {
+    for args in [
+        &["a/b/c"][..],
+        &["a", "b"],
+        &["gateway", "--turn", "turn:127.0.0.1"],
+        &["--turn", "turn:127.0.0.1", "--no-network"],
+        &["--username", "somebody"],
+        &["--secret", "s", "--username", "u", "--password", "p"],
+        &["--timeout", "soon"],
+        &["-o", "nothing"],
+    ] {
+        let said = doctor(args);
+        assert_eq!(said.code, Some(2), "{args:?}: {said:?}");
+        assert!(
+            said.notes.contains("error: ") && said.notes.contains("hint: "),
+            "{args:?}: {said:?}"
+        );
+    }
+    // What is no URI is a problem, as everywhere.
+    let said = doctor(&["--turn", "http://127.0.0.1"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+}
