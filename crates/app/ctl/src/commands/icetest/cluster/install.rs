@@ -1,0 +1,66 @@
+//! Whether what the test needs is installed.
+
+use serde_json::Value;
+use stunner_api::names::{DEFAULT_DATAPLANE, GATEWAY_GROUP, GROUP};
+
+use super::store::{Name, Store, resource};
+use crate::failure::Failure;
+
+/// The kinds that the test makes.
+const NEEDED: &[(&str, &[&str])] = &[
+    (GATEWAY_GROUP, &["gatewayclasses", "gateways"]),
+    (GROUP, &["dataplanes", "gatewayconfigs", "udproutes"]),
+];
+
+/// Asks the API server for the kinds it serves, which everybody may.
+pub(super) async fn check(store: &Store) -> Result<(), Failure> {
+    for (group, kinds) in NEEDED {
+        let version = format!("{group}/v1");
+        let served = match store.client().list_api_group_resources(&version).await {
+            Ok(list) => list.resources.into_iter().map(|it| it.name).collect(),
+            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+            Err(error) => {
+                let name = Name {
+                    resource: resource("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+                    namespace: None,
+                    name: version,
+                };
+                return Err(super::store::failed("read", &name, &error));
+            }
+        };
+        let missing: Vec<&str> = kinds
+            .iter()
+            .copied()
+            .filter(|kind| !served.iter().any(|name: &String| name == kind))
+            .collect();
+        if !missing.is_empty() {
+            let hint = match *group {
+                GATEWAY_GROUP => {
+                    "install the Gateway API: kubectl apply -f its standard-install.yaml"
+                }
+                _ => {
+                    "install the operator with its CRDs: kubectl apply -f deploy/crds -f deploy/manifests"
+                }
+            };
+            return Err(Failure::new(
+                format!(
+                    "the cluster does not serve {} of {version}",
+                    missing.join(", ")
+                ),
+                hint,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The spec of the default Dataplane, to be cloned.
+pub(super) async fn dataplane(store: &Store) -> Result<Option<Value>, Failure> {
+    let name = Name {
+        resource: resource(&format!("{GROUP}/v1"), "Dataplane"),
+        namespace: None,
+        name: DEFAULT_DATAPLANE.to_owned(),
+    };
+    let found = store.find(&name).await?;
+    Ok(found.map(|object| object.data["spec"].clone()))
+}
