@@ -4,6 +4,7 @@
 //! with no right to write anything outside them. Names are those of the Go system's chart, so that
 //! an installation takes the place of one of the other.
 
+mod auth;
 mod operator;
 pub mod rights;
 mod roles;
@@ -51,13 +52,14 @@ pub fn manifests() -> Vec<Manifest> {
     vec![
         Manifest {
             path: "stunner.yaml",
-            comment: "The operator, serving the whole cluster. Needs the definitions in deploy/crds and those of the\n\
-                      Gateway API.",
+            comment: "The operator, serving the whole cluster, and the authentication service. Needs the definitions in\n\
+                      deploy/crds and those of the Gateway API.",
             documents: [
                 operator::namespace_and_accounts(),
                 roles::cluster_wide(),
                 roles::own_namespace(),
                 operator::workload(None),
+                auth::workload(),
             ]
             .concat(),
         },
@@ -68,13 +70,14 @@ pub fn manifests() -> Vec<Manifest> {
         },
         Manifest {
             path: "namespaced/stunner.yaml",
-            comment: "The operator, serving only the namespaces of --watch-namespaces. In each of them it needs\n\
-                      watched-namespace.yaml.",
+            comment: "The operator, serving only the namespaces of --watch-namespaces, and the authentication service.\n\
+                      In each of the namespaces the operator needs watched-namespace.yaml.",
             documents: [
                 operator::namespace_and_accounts(),
                 roles::cluster_reader(),
                 roles::own_namespace(),
                 operator::workload(Some(WATCHED_NAMESPACE)),
+                auth::workload(),
             ]
             .concat(),
         },

@@ -4,6 +4,8 @@
 pub const NAMESPACE: &str = "stunner-system";
 /// ServiceAccount and Deployment of the operator.
 pub const OPERATOR: &str = "stunner-gateway-operator-controller-manager";
+/// Service and Deployment of the authentication service.
+pub const AUTH: &str = "stunner-auth";
 pub const MANAGER_ROLE: &str = "stunner-gateway-operator-manager-role";
 pub const MANAGER_ROLE_BINDING: &str = "stunner-gateway-operator-manager-rolebinding";
 pub const LEADER_ELECTION_ROLE: &str = "stunner-gateway-operator-leader-election-role";

@@ -56,6 +56,8 @@ pub const OPERATOR_IMAGE: &str = concat!(
 /// The only container of a dataplane pod.
 pub const DATAPLANE_CONTAINER: &str = "stunner-daemon";
 pub const DATAPLANE_COMMAND: &[&str] = &["stunnerd"];
+/// The authentication service is in the operator's image.
+pub const AUTH_COMMAND: &[&str] = &["authd"];
 pub const DATAPLANE_ARGS: &[&str] = &["-w", "--udp-thread-num=16"];
 /// Volume where a dataplane keeps its last configuration, for the case that its container is restarted.
 pub const CONFIG_CACHE_VOLUME: &str = "config-cache";
