@@ -2,23 +2,27 @@
 //!
 //! **What it is.** A program describes its flags in one table of [`Flag`]s, made with [`flags!`]; those that stand in the
 //! tables of several programs are made with [`shared_flags!`]. From the table come
-//! the words that are understood ([`Program::read`]), the variables that stand in for flags, and the help text, from
-//! which the reference pages are made. What was said is asked for by flag ([`Given`]); a mistake is a [`UsageError`]
+//! the words that are understood ([`Program::read`]), the variables that stand in for flags, the help text, from
+//! which the reference pages are made, manual pages ([`Manual`]) and the scripts with which shells complete words
+//! ([`completion`]). What was said is asked for by flag ([`Given`]); a mistake is a [`UsageError`]
 //! that says what to do instead.
 //!
 //! **What it is not.** It reads no environment and no arguments of its own accord, and prints nothing.
 
 #![forbid(unsafe_code)]
 
+pub mod completion;
 mod duration;
 mod given;
 mod help;
+mod man;
 mod report;
 mod table;
 pub mod values;
 
 pub use duration::{DurationError, parse_duration};
 pub use given::{Environment, Given};
+pub use man::Manual;
 pub use report::{UsageError, report};
 pub use table::{Flag, Program, Takes, flag, join, short, under};
 pub use values::Wrong;
