@@ -154,12 +154,9 @@ pub async fn inspect_certificate(connect: Connect) -> Result<ServerCertificates,
     let security = Security::new(&connect)?;
     let mut shaken = shake(&connect, &security, deadline).await?;
     let ssl = shaken.stream.ssl();
-    let chain = ssl.peer_cert_chain().map(|chain| {
-        chain
-            .iter()
-            .map(|link| PeerCertificate::read(link))
-            .collect()
-    });
+    let chain = ssl
+        .peer_cert_chain()
+        .map(|chain| chain.iter().map(PeerCertificate::read).collect());
     let protocol = ssl.version_str().to_owned();
     let _ = shaken.stream.shutdown();
     let mut faults = shaken.faults;

@@ -64,8 +64,8 @@ impl Connect {
 
     /// A server by its URI: resolves the name, checks certificates against it, and takes over the credentials.
     pub async fn to(uri: &ServerUri) -> Result<Self, ClientError> {
-        let server = uri.resolve().await?[0];
-        let mut connect = Connect::new(server, uri.transport);
+        let addresses = uri.resolve().await?;
+        let mut connect = Connect::new(addresses[0], uri.transport);
         if uri.host.parse::<IpAddr>().is_err() {
             connect.tls.sni = Some(uri.host.clone());
         }
@@ -98,5 +98,21 @@ impl Connect {
             family,
             ..AllocateOptions::default()
         }
+    }
+}
+
+impl ServerUri {
+    /// The addresses of the host, in the resolver's order; never none.
+    pub async fn resolve(&self) -> Result<Vec<SocketAddr>, ClientError> {
+        let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
+        let failed = |source| ClientError::Resolve {
+            host: self.host.clone(),
+            source,
+        };
+        let addresses: Vec<SocketAddr> = found.map_err(failed)?.collect();
+        if addresses.is_empty() {
+            return Err(failed(std::io::Error::other("it has no address")));
+        }
+        Ok(addresses)
     }
 }

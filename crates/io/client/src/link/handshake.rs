@@ -24,6 +24,7 @@ pub(crate) struct Security {
     connector: SslConnector,
     /// Sent as SNI and checked.
     name: String,
+    datagrams: bool,
 }
 
 impl std::fmt::Debug for Security {
@@ -74,6 +75,7 @@ impl Security {
         Ok(Security {
             connector: builder.build(),
             name,
+            datagrams: connect.transport == ServerTransport::Dtls,
         })
     }
 
@@ -88,8 +90,7 @@ impl Security {
         let found = Arc::new(Mutex::new(Vec::new()));
         let ssl = self.ssl(Arc::clone(&found)).map_err(failed)?;
         let mut stream = SslStream::new(ssl, Io::new(socket.clone())).map_err(failed)?;
-        loop {
-            let Err(error) = stream.connect() else { break };
+        while let Err(error) = stream.connect() {
             if let Some(trouble) = stream.get_mut().take_trouble() {
                 return Err(crate::error::unreachable(connect, trouble));
             }
@@ -124,7 +125,9 @@ impl Security {
             true
         });
         let mut ssl = configuration.into_ssl(&self.name)?;
-        ssl.set_mtu(HANDSHAKE_MTU)?;
+        if self.datagrams {
+            ssl.set_mtu(HANDSHAKE_MTU)?;
+        }
         Ok(ssl)
     }
 }

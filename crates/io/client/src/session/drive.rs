@@ -216,14 +216,13 @@ impl Shared {
                         core.software = Some(software);
                     }
                     let attempt = matches!(event, Event::ConnectionAttempt { .. });
-                    let lost = core.on_event(event, false);
-                    let sent = core.transmit();
-                    let allocated = core.allocated;
-                    drop(core);
-                    if let Some(lost) = lost {
+                    if let Some(lost) = core.on_event(event, false) {
                         self.lose(lost);
                         self.wake_all();
                     }
+                    let sent = core.transmit();
+                    let allocated = core.allocated;
+                    drop(core);
                     if attempt {
                         self.attempted.notify_one();
                     }

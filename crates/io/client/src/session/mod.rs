@@ -130,7 +130,11 @@ impl Shared {
             if core.end.is_some() {
                 return Err(self.ended(&core));
             }
-            let request = make(&mut core.machine, self.now())?;
+            let request =
+                make(&mut core.machine, self.now()).map_err(|error| match self.gone() {
+                    Some(lost) => ClientError::Lost(lost),
+                    None => error.into(),
+                })?;
             let (answer, answered) = oneshot::channel();
             core.wait(Waiter {
                 request,

@@ -32,6 +32,9 @@ impl Shared {
     /// Sends a datagram if the connection takes it now.
     pub(crate) fn try_send(&self, peer: SocketAddr, payload: &[u8]) -> Result<Room, ClientError> {
         let core = &mut *self.core();
+        if core.end.is_some() {
+            return Err(self.gone().unwrap_or(Lost::Closed).into());
+        }
         let limit = self.limit(peer, core.machine.channel(peer).is_some());
         if payload.len() > limit {
             return Err(ClientError::TooLarge {

@@ -323,8 +323,9 @@ impl Client {
         payload: &[u8],
         buf: &mut [u8],
     ) -> Result<usize, SendError> {
-        // Header, an IPv6 XOR-PEER-ADDRESS and DATA with its padding.
-        let total = 20 + 24 + 4 + payload.len().next_multiple_of(4);
+        // Header, XOR-PEER-ADDRESS and DATA with its padding.
+        let address = if peer.is_ipv4() { 12 } else { 24 };
+        let total = 20 + address + 4 + payload.len().next_multiple_of(4);
         if total - 20 > usize::from(u16::MAX) {
             return Err(SendError::TooLarge(payload.len()));
         }

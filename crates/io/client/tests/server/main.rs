@@ -1,0 +1,10 @@
+//! The client against the real server, in one process.
+
+mod certificates;
+mod echo;
+mod failures;
+mod lost;
+mod redirects;
+mod scripted;
+mod tcp_peers;
+mod world;
