@@ -116,7 +116,7 @@ fn no_route(listener: &str, question: &Question, known: &Known<'_>) -> String {
         .filter(|route| attached.iter().any(|it| it.id == route.id));
     if let Some(route) = here.next() {
         let backends = route.backends.iter();
-        let mut broken = backends.filter(|it| it.name == holder.name && !it.message.is_empty());
+        let mut broken = backends.filter(|it| it.name == holder.name && !it.resolved);
         return match broken.next() {
             Some(backend) => format!("{}: {}", route_name(route), backend.message),
             None => format!(

@@ -69,14 +69,16 @@ impl<'a> Verdict<'a> {
             (false, true) => format!("admitted: clients of {listener} reach {peer}"),
             (false, false) => format!("denied: clients of {listener} do not reach {peer}"),
         }];
+        if self.disputed {
+            let answers = self.answers.iter();
+            lines.extend(answers.map(|answer| {
+                let said = summary(&answer.explanation);
+                format!("  {}: {said}", answer.source)
+            }));
+        }
         let mut say = |title: &str, text: String| {
             lines.push(format!("  {:<9}{text}", format!("{title}:")));
         };
-        if self.disputed {
-            for answer in self.answers {
-                say(&answer.source, summary(&answer.explanation));
-            }
-        }
         if let Some(cluster) = &self.explanation.cluster {
             say(
                 "route",

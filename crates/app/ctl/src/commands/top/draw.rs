@@ -10,9 +10,6 @@ use super::table::{Layout, Parts, tail_cut};
 use super::view::{Row, RowKind, View};
 use crate::output::numbers::scaled;
 
-/// Without a terminal nobody says how wide lines may be; wide enough for names, narrow enough for a ticket.
-const PLAIN_WIDTH: usize = 120;
-
 /// What stands above the table besides numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heading {
@@ -176,10 +173,11 @@ impl Paint {
 
 /// The whole table as text.
 pub(super) fn plain(view: &View, board: &Board) -> String {
-    let layout = Layout::of(PLAIN_WIDTH);
+    let rows = view.rows(board);
+    let layout = Layout::fitting(&rows);
     let mut text = layout.heading().trim_end().to_owned() + "\n";
-    for row in view.rows(board) {
-        text.push_str(layout.parts(&row).line().trim_end());
+    for row in &rows {
+        text.push_str(layout.parts(row).line().trim_end());
         text.push('\n');
     }
     text

@@ -80,6 +80,14 @@ impl Layout {
         }
     }
 
+    /// Where lines may be as long as they need to be, no name is cut.
+    pub(super) fn fitting(rows: &[Row<'_>]) -> Layout {
+        let mut layout = Layout::of(WIDE);
+        let names = rows.iter().map(|row| label(row).chars().count());
+        layout.name = names.max().unwrap_or(0).max(NARROWEST_NAME);
+        layout
+    }
+
     pub(super) fn heading(&self) -> String {
         let mut text = format!("{:<1$}", "NAME", self.name);
         for column in self.columns {
@@ -91,16 +99,12 @@ impl Layout {
 
     /// The text of a row in its parts, so that the screen may colour them.
     pub(super) fn parts(&self, row: &Row<'_>) -> Parts {
-        let name = match (row.kind, row.note) {
-            (RowKind::Gateway, _) => tail_cut(row.name, self.name),
-            (RowKind::Listener, Some(note)) => {
-                tail_cut(&format!("  {} {note}", row.name), self.name)
-            }
-            (RowKind::Listener, None) => tail_cut(&format!("  {}", row.name), self.name),
+        let name = match row.kind {
+            RowKind::Gateway | RowKind::Listener => tail_cut(&label(row), self.name),
             // The end of a pod's name tells it from its siblings.
-            (RowKind::Pod, _) => {
-                let room = self.name.saturating_sub(6);
-                format!("  pod {}", head_cut(row.name, room))
+            RowKind::Pod => {
+                let room = self.name.saturating_sub(POD.len());
+                format!("{POD}{}", head_cut(pod_name(row.name), room))
             }
         };
         let cells = self.columns.iter().map(|column| {
@@ -113,6 +117,23 @@ impl Layout {
             state: format!("  {:<1$}", tail_cut(&row.state, self.state), self.state),
         }
     }
+}
+
+const POD: &str = "  pod ";
+
+/// What stands in the first column, whole.
+fn label(row: &Row<'_>) -> String {
+    match (row.kind, row.note) {
+        (RowKind::Gateway, _) => row.name.to_owned(),
+        (RowKind::Listener, Some(note)) => format!("  {} {note}", row.name),
+        (RowKind::Listener, None) => format!("  {}", row.name),
+        (RowKind::Pod, _) => format!("{POD}{}", pod_name(row.name)),
+    }
+}
+
+/// Its namespace is that of the gateway above it.
+fn pod_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or_default()
 }
 
 #[derive(Debug, Clone)]
