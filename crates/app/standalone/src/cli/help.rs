@@ -42,6 +42,7 @@ Without a cluster:
 In a cluster:
   operator [FLAGS]     the gateway operator (also installed as stunner-gateway-operator)
   dataplane [FLAGS]    the TURN server that it runs (also installed as stunnerd)
+  auth [FLAGS]         the service that hands out TURN credentials (also installed as authd)
 
 For any TURN server:
   bench SERVER         put load on it and measure loss and latency

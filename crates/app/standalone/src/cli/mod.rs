@@ -39,13 +39,15 @@ pub enum Command {
     Operator(Vec<OsString>),
     /// `stunnerd` with these arguments, the name of the program first.
     Dataplane(Vec<OsString>),
+    /// `authd` with these arguments, the name of the program first.
+    Auth(Vec<OsString>),
     /// Print this text and exit.
     Help(String),
     /// Print the version and exit.
     Version,
 }
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "run",
     "translate",
     "check",
@@ -53,6 +55,7 @@ const COMMANDS: [&str; 9] = [
     "bench",
     "operator",
     "dataplane",
+    "auth",
     "version",
     "help",
 ];
@@ -69,6 +72,7 @@ pub fn parse(
         Some("stunner-gateway-operator") => {
             return Ok(Command::Operator(once(program).chain(args).collect()));
         }
+        Some("authd") => return Ok(Command::Auth(once(program).chain(args).collect())),
         _ => {}
     }
     let Some(command) = args.next() else {
@@ -97,6 +101,7 @@ pub fn parse(
         }),
         "operator" => Ok(Command::Operator(args.collect())),
         "dataplane" => Ok(Command::Dataplane(args.collect())),
+        "auth" => Ok(Command::Auth(args.collect())),
         "version" | "--version" => match args.nth(1) {
             None => Ok(Command::Version),
             Some(extra) => Err(unexpected(&extra, "`version` takes none")),
@@ -124,6 +129,7 @@ fn help_of(mut args: impl Iterator<Item = OsString>) -> Result<Command, UsageErr
         "bench" => Ok(Command::Help(help::BENCH.help())),
         "operator" => Ok(Command::Operator(with_help())),
         "dataplane" => Ok(Command::Dataplane(with_help())),
+        "auth" => Ok(Command::Auth(with_help())),
         "version" | "help" => Ok(Command::Help(help::OVERVIEW.to_owned())),
         name => Err(unknown(name)),
     }
@@ -173,6 +179,7 @@ pub fn main() -> ExitCode {
         Ok(Command::Bench(options)) => crate::bench::bench(*options),
         Ok(Command::Operator(args)) => stunner_operator::runtime::main_with(args.into_iter()),
         Ok(Command::Dataplane(args)) => stunner_dataplane::runtime::main_with(args.into_iter()),
+        Ok(Command::Auth(args)) => stunner_auth::cli::main_with(args.into_iter()),
         Ok(Command::Help(text)) => exit_code(print(&text)),
         Ok(Command::Version) => exit_code(print(&format!("stunner {VERSION}\n"))),
         Err(usage) => {

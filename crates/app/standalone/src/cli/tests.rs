@@ -134,6 +134,10 @@ fn the_other_programs_get_their_arguments_as_they_are() {
         Ok(Command::Dataplane(args)) => assert_eq!(args[1..], ["-w"]),
         other => panic!("{other:?}"),
     }
+    match parse_in("auth --config x", &[]) {
+        Ok(Command::Auth(args)) => assert_eq!(args[1..], ["--config", "x"]),
+        other => panic!("{other:?}"),
+    }
     assert!(
         matches!(parse_in("help operator", &[]), Ok(Command::Operator(args)) if args[1..] == ["--help"])
     );
@@ -151,6 +155,8 @@ fn a_link_by_the_name_of_another_program_is_that_program() {
     assert!(matches!(command, Ok(Command::Dataplane(args)) if args[1..] == ["-w"]));
     let command = parse(args("stunner-gateway-operator run").into_iter(), &none);
     assert!(matches!(command, Ok(Command::Operator(args)) if args[1..] == ["run"]));
+    let command = parse(args("authd -p 1").into_iter(), &none);
+    assert!(matches!(command, Ok(Command::Auth(args)) if args[1..] == ["-p", "1"]));
 }
 
 #[test]
