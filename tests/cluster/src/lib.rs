@@ -3,8 +3,8 @@
 //! The library is the harness: [`Cluster`] starts the API server with the CRDs of one Gateway API release and ours,
 //! [`Objects`] reads and writes objects as a user of the cluster would, [`Operator`] is the program under test,
 //! [`cds`] watches what dataplanes are told, and [`audit`] tells who wrote what. It holds no product code and nothing
-//! here is published. There are no nodes, no kubelet and no load balancers: tests write those parts of status
-//! themselves.
+//! here is published. There are no nodes and no load balancers, and of a kubelet only what answers port-forwards
+//! ([`Kubelet`]): tests write those parts of status themselves.
 
 #![allow(
     clippy::missing_panics_doc,
@@ -20,8 +20,10 @@ mod crds;
 mod credentials;
 mod eventually;
 pub mod kinds;
+mod kubelet;
 mod objects;
 mod operator;
+mod rights;
 mod scratch;
 mod shared;
 
@@ -32,5 +34,6 @@ pub use crds::GatewayApi;
 pub use credentials::certificate;
 pub use eventually::{PATIENCE, eventually, eventually_within, stays};
 pub use interop_tests::need;
+pub use kubelet::Kubelet;
 pub use objects::{Objects, Refused, parse};
 pub use operator::{Operator, OperatorOptions, binary as operator_binary};

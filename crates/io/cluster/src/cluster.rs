@@ -90,7 +90,8 @@ impl Cluster {
     pub async fn forward(&self, pod: &NamespacedName, port: u16) -> Result<Forward, ClusterError> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &pod.namespace);
         let asked = Asked {
-            verb: "create",
+            // It is an upgrade of a GET, and API servers since 1.35 ask for the other verb as well.
+            verb: "get,create",
             resource: "pods/portforward",
             namespace: Some(&pod.namespace),
             name: Some(&pod.name),

@@ -22,8 +22,9 @@ pub enum ClusterError {
     #[error("the API server does not accept the credentials: {said}")]
     Unauthorized { said: String },
     /// RBAC says no.
-    #[error("not permitted to {verb} {resource} in {}: {said}", place(namespace.as_deref()))]
+    #[error("not permitted to {} {resource} in {}: {said}", verb.replace(',', " and "), place(namespace.as_deref()))]
     Forbidden {
+        /// Several are separated by commas.
         verb: &'static str,
         /// Such as `pods` or `pods/portforward`.
         resource: &'static str,
@@ -188,13 +189,12 @@ impl Asked<'_> {
 fn rule(verb: &str, resource: &str, namespace: Option<&str>) -> String {
     match namespace {
         Some(namespace) => format!(
-            "ask for a Role in namespace `{namespace}` with the verb `{verb}` on `{resource}`: \
-             `kubectl create role NAME -n {namespace} --verb={verb} --resource={resource}` and a RoleBinding to it"
+            "ask for a Role that permits it, `kubectl create role NAME -n {namespace} --verb={verb} \
+             --resource={resource}`, and a RoleBinding to it"
         ),
         None => format!(
-            "ask for a ClusterRole with the verb `{verb}` on `{resource}`: \
-             `kubectl create clusterrole NAME --verb={verb} --resource={resource}` and a ClusterRoleBinding to it, \
-             or name a namespace that you may read"
+            "ask for a ClusterRole that permits it, `kubectl create clusterrole NAME --verb={verb} \
+             --resource={resource}`, and a ClusterRoleBinding to it, or name a namespace that you may read"
         ),
     }
 }

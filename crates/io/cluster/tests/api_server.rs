@@ -57,10 +57,14 @@ async fn a_refusal_names_the_right_that_is_missing() {
     assert!(
         matches!(
             &forward,
-            ClusterError::Forbidden { verb: "create", resource: "pods/portforward", namespace: Some(namespace), .. }
+            ClusterError::Forbidden { verb: "get,create", resource: "pods/portforward", namespace: Some(namespace), .. }
                 if namespace == "stunner"
         ),
         "{forward}"
+    );
+    assert_eq!(
+        forward.to_string(),
+        format!("not permitted to get and create pods/portforward in namespace `stunner`: {said}")
     );
 }
 

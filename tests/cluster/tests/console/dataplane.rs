@@ -7,7 +7,7 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::Command;
 
-use cluster_tests::{Cluster, Console, GatewayApi, Operator, eventually, kinds, need};
+use cluster_tests::{Cluster, Console, GatewayApi, Kubelet, Operator, eventually, need};
 use interop_tests::client::{Credentials, TurnClient};
 use interop_tests::config::Transport;
 use interop_tests::echo::UdpEcho;
@@ -50,7 +50,7 @@ fn own_address() -> Result<IpAddr, Missing> {
 struct Stage {
     // Dropped in this order: what asks before what is asked.
     _dataplane: Process,
-    _kubelet: Process,
+    _kubelet: Kubelet,
     operator: Operator,
     world: World,
     turn: SocketAddr,
@@ -59,7 +59,7 @@ struct Stage {
 impl Stage {
     async fn set(cluster: &Cluster) -> Result<Self, Missing> {
         let address = own_address()?;
-        let (turn, admin, metrics, kubelet) = (free_port(), free_port(), free_port(), free_port());
+        let (turn, admin, metrics) = (free_port(), free_port(), free_port());
         let world = World::new(cluster, NS).await;
         world.apply(&config(metrics)).await;
         world
@@ -69,16 +69,9 @@ impl Stage {
         for object in backend_without_route() {
             world.apply(&object).await;
         }
-        node(&world, kubelet).await;
-        pod(&world, address).await;
+        let kubelet = Kubelet::start(cluster, NS, &[(8087, admin)]).await;
+        kubelet.pod(&pod(), &address.to_string()).await;
         let operator = world.operator(cluster).await;
-        let kubelet = Process::start("port-forwarder", {
-            let mut command = Command::new(cluster.programs().join("port-forwarder"));
-            command
-                .args(["-listen", &format!("127.0.0.1:{kubelet}")])
-                .args(["-ports", &format!("8087={admin}")]);
-            command
-        });
         let origin = format!("http://127.0.0.1:{}", operator.cds_port());
         let dataplane = Process::start("stunnerd", {
             let mut command = Command::new(stunnerd::binary());
@@ -93,7 +86,7 @@ impl Stage {
         });
         Ok(Stage {
             _dataplane: dataplane.expect("start the dataplane"),
-            _kubelet: kubelet.expect("start the kubelet's part"),
+            _kubelet: kubelet,
             operator,
             world,
             turn: SocketAddr::from(([127, 0, 0, 1], turn)),
@@ -152,41 +145,12 @@ fn backend_without_route() -> [Value; 2] {
     ]
 }
 
-async fn node(world: &World, kubelet: u16) {
-    world
-        .apply(&json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": NS } }))
-        .await;
-    let status = json!({
-        "addresses": [{ "type": "InternalIP", "address": "127.0.0.1" }],
-        "daemonEndpoints": { "kubeletEndpoint": { "Port": kubelet } },
-    });
-    world
-        .objects
-        .merge_status(kinds::NODE, "", NS, status)
-        .await;
-}
-
-async fn pod(world: &World, address: IpAddr) {
-    world
-        .apply(&json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": { "name": "edge-1", "namespace": NS, "labels": {
-                "app": "stunner",
-                "stunner.l7mp.io/related-gateway-namespace": NS,
-                "stunner.l7mp.io/related-gateway-name": "edge",
-            } },
-            "spec": { "nodeName": NS,
-                      "containers": [{ "name": "stunnerd", "image": "example.test/stunnerd:1" }] },
-        }))
-        .await;
-    let status = json!({
-        "phase": "Running", "podIP": address.to_string(), "podIPs": [{ "ip": address.to_string() }],
-        "conditions": [{ "type": "Ready", "status": "True" }],
-    });
-    world
-        .objects
-        .merge_status(kinds::POD, NS, "edge-1", status)
-        .await;
+fn pod() -> Value {
+    json!({ "name": "edge-1", "namespace": NS, "labels": {
+        "app": "stunner",
+        "stunner.l7mp.io/related-gateway-namespace": NS,
+        "stunner.l7mp.io/related-gateway-name": "edge",
+    } })
 }
 
 #[tokio::test]

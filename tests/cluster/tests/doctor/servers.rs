@@ -117,3 +117,32 @@ fn mistakes_on_the_command_line_are_usage() {
     let said = doctor(&["--turn", "http://127.0.0.1"]);
     assert_eq!(said.code, Some(1), "{said:?}");
 }
+
+#[test]
+fn a_process_is_asked_for_its_listeners() {
+    let ca = TestCa::new();
+    let config = Config::standard(&ca.ecdsa("turn"));
+    let server = Stunnerd::start(&config);
+    let (health, _) = config
+        .endpoint("healthcheck_endpoint")
+        .expect("a status page");
+    let port = health.rsplit_once(':').expect("a port").1.to_owned();
+    let here = ["--admin", server.admin_address(), "--health-port", &port];
+    let (code, found) = walk(&[&here[..], &["--username", USER, "--password", PASSWORD]].concat());
+    assert_eq!(code, Some(0), "{found:#}");
+    assert_eq!(lines(&found, "pods")[0]["verdict"], "ok", "{found:#}");
+    assert_eq!(lines(&found, "allocate").len(), 4, "{found:#}");
+    let (code, found) = walk(&[&here[..], &["--listener", "none"]].concat());
+    assert_eq!(
+        (code, &found["deadHop"]),
+        (Some(1), &Value::from("listener")),
+        "{found:#}"
+    );
+    drop(server);
+    let (code, found) = walk(&here);
+    assert_eq!(
+        (code, &found["deadHop"]),
+        (Some(1), &Value::from("pods")),
+        "{found:#}"
+    );
+}
