@@ -136,6 +136,10 @@ impl Stunner {
         http::get(&self.metrics, "/metrics").expect("metrics").body
     }
 
+    pub fn admin_address(&self) -> &str {
+        &self.admin
+    }
+
     pub fn admin(&self, path: &str) -> Value {
         http::get(&self.admin, path).expect("admin API").json()
     }
