@@ -14,15 +14,19 @@
 
 mod config;
 mod framing;
+mod jsonpath;
 mod manifest;
 mod server;
+mod server_uri;
 mod stun;
 mod translate;
 
 pub use config::config;
 pub use framing::stream_framing;
+pub use jsonpath::jsonpath;
 pub use manifest::manifest;
 pub use server::server;
+pub use server_uri::server_uri;
 pub use stun::stun_message;
 pub use translate::translate_manifests;
 
@@ -30,11 +34,13 @@ pub use translate::translate_manifests;
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its corpus folder.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("stun_message", stun_message),
     ("stream_framing", stream_framing),
     ("config", config),
     ("server", server),
+    ("server_uri", server_uri),
     ("translate", translate_manifests),
     ("manifest", manifest),
+    ("jsonpath", jsonpath),
 ];

@@ -19,7 +19,7 @@ pub(super) fn script(completion: &Completion<'_>) -> String {
         return text;
     }
     // Fish's own `__fish_seen_subcommand_from` would take the value of a flag for a command.
-    let function = format!("_{}_command", identifier(program));
+    let function = format!("{}_at", identifier(program));
     let valued: Vec<String> = completion
         .all_flags()
         .into_iter()
@@ -27,28 +27,34 @@ pub(super) fn script(completion: &Completion<'_>) -> String {
         .flat_map(super::spellings)
         .collect();
     text.push_str(&format!(
-        "function {function}\n\
-        \x20   set -l skip\n\
+        "# Whether the command on the line is one of these; without any, whether there is none yet.\n\
+         function {function}\n\
+        \x20   set -l found\n\
+        \x20   set -l skip no\n\
         \x20   for word in (commandline -opc)[2..-1]\n\
-        \x20       if set -q skip[1]\n\
-        \x20           set -e skip\n\
-        \x20           set -l skip\n\
+        \x20       if test $skip = yes\n\
+        \x20           set skip no\n\
         \x20           continue\n\
         \x20       end\n\
         \x20       switch $word\n\
         \x20           case {}\n\
-        \x20               set skip 1\n\
+        \x20               set skip yes\n\
         \x20           case '-*'\n\
         \x20           case '*'\n\
-        \x20               echo $word\n\
-        \x20               return\n\
+        \x20               set found $word\n\
+        \x20               break\n\
         \x20       end\n\
+        \x20   end\n\
+        \x20   if set -q argv[1]\n\
+        \x20       contains -- \"$found\" $argv\n\
+        \x20   else\n\
+        \x20       test -z \"$found\"\n\
         \x20   end\n\
          end\n\
          complete -c {program} -f\n",
         valued.join(" ")
     ));
-    let none = format!("test -z \"({function})\"");
+    let none = function.clone();
     for flag in flags.iter() {
         text.push_str(&line(program, Some(&none), flag));
     }
@@ -62,7 +68,7 @@ pub(super) fn script(completion: &Completion<'_>) -> String {
     }
     for command in commands.iter() {
         let names = command.names().join(" ");
-        let here = format!("contains -- \"({function})\" {names}");
+        let here = format!("{function} {names}");
         for flag in command.flags {
             text.push_str(&line(program, Some(&here), flag));
         }
