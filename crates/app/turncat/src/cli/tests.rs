@@ -211,7 +211,7 @@ fn mistakes_are_answered_with_what_to_do() {
         (
             "- turn://u:pa55w0rd udp://h:1",
             1,
-            format!("error: the server is no TURN URI: its port is no number from 1 to 65535\n{uri}"),
+            format!("error: the server is no TURN URI: expected a port from 1 to 65535 after the host\n{uri}"),
         ),
         (
             "- k8s://stunner udp://h:1",

@@ -28,7 +28,7 @@ pub enum ServerEndError {
     Form,
     #[error("unknown protocol `{0}` of the server")]
     Protocol(String),
-    #[error("the server is no TURN URI: {}", without_secrets(.0))]
+    #[error("the server is no TURN URI: {0}")]
     Uri(UriError),
     #[error("`{0}` names no listener of a Gateway")]
     Gateway(String),
@@ -45,16 +45,6 @@ impl ServerEndError {
                  `k8s://NAMESPACE/GATEWAY:LISTENER` for a Gateway in a cluster"
             }
         }
-    }
-}
-
-/// In `turn://user:password` somebody forgot the host, and the password would pass for the port.
-fn without_secrets(error: &UriError) -> String {
-    match error {
-        UriError::Host(_) => "its host is neither a name nor an address".to_owned(),
-        UriError::Port(_) => "its port is no number from 1 to 65535".to_owned(),
-        UriError::Trailing(_) => "it has a path".to_owned(),
-        other => other.to_string(),
     }
 }
 
@@ -201,6 +191,9 @@ mod tests {
             "user:pa55w0rd@127.0.0.1:3478",
             "http://user:pa55w0rd@127.0.0.1",
             "turn://user:pa55w0rd",
+            "turn://user:pa55w0rd/x",
+            "turn://user:pa55 w0rd:pa55w0rd",
+            "turn:pa55w0rd!@",
             "turn://user:pa55w0rd@127.0.0.1?transport=sctp",
             "turn://user:pa55w0rd%zz@127.0.0.1",
         ] {

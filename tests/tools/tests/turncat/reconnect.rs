@@ -1,0 +1,175 @@
+//! Lost servers and lost allocations: clients keep their sockets and go on.
+
+use std::time::Duration;
+
+use interop_tests::config::Transport;
+use interop_tests::echo::UdpEcho;
+use interop_tests::process::wait_until;
+use interop_tests::stunnerd::Stunnerd;
+
+use crate::process::PATIENCE;
+use crate::scenery::{Auth, Client, Server};
+
+#[test]
+fn an_allocation_that_the_server_ended_is_made_again() {
+    let server = Server::start(Auth::Static);
+    let peer = UdpEcho::start("127.0.0.1:0");
+    let peer = format!("udp://{}", peer.address());
+    std::thread::scope(|scope| {
+        let (server, peer) = (&server, &peer);
+        let mut ends = Vec::new();
+        for transport in Transport::ALL {
+            for local in ["udp", "tcp"] {
+                let local = format!("{local}://127.0.0.1:0");
+                let mut turncat = server.turncat(&local, transport, "127.0.0.1", peer, &[]);
+                let mut client = Client::connect(&turncat.ready());
+                client.echoes(b"before");
+                ends.push((turncat, client));
+            }
+        }
+        assert_eq!(server.sessions().len(), ends.len());
+        server.end_sessions();
+        for (turncat, mut client) in ends {
+            scope.spawn(move || {
+                client.echoes_in_the_end("after");
+                let ended = turncat.interrupt();
+                assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+                assert!(
+                    ended.stderr.contains("2 allocations, 1 reconnection"),
+                    "{}",
+                    ended.stderr
+                );
+            });
+        }
+    });
+}
+
+#[test]
+fn a_server_that_restarts_is_connected_to_again() {
+    let Server {
+        stunnerd,
+        ca_file,
+        dir,
+        auth,
+    } = Server::start(Auth::Ephemeral);
+    let config = stunnerd.config().clone();
+    let server = Server {
+        stunnerd,
+        ca_file,
+        dir,
+        auth,
+    };
+    let peer = UdpEcho::start("127.0.0.1:0");
+    let peer = format!("udp://{}", peer.address());
+    let mut ends = Vec::new();
+    for transport in Transport::ALL {
+        let mut turncat = server.turncat("udp://127.0.0.1:0", transport, "127.0.0.1", &peer, &[]);
+        let mut client = Client::connect(&turncat.ready());
+        client.echoes(b"before");
+        ends.push((turncat, client));
+    }
+    let Server { stunnerd, dir, .. } = server;
+    drop(stunnerd);
+    std::thread::sleep(Duration::from_millis(500));
+    let again = Stunnerd::start(&config);
+    std::thread::scope(|scope| {
+        for (turncat, mut client) in ends {
+            scope.spawn(move || {
+                client.echoes_in_the_end("after");
+                let ended = turncat.interrupt();
+                assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+                assert!(ended.stderr.contains("1 reconnection"), "{}", ended.stderr);
+            });
+        }
+    });
+    drop((again, dir));
+}
+
+/// RFC 8489 §10: a server that drains sends newcomers, and those whose allocation ended, elsewhere.
+#[test]
+fn a_server_that_drains_names_the_one_to_go_on_with() {
+    let other = Server::start(Auth::Static);
+    let alternate = other.place(Transport::Udp, "127.0.0.1");
+    let first = Server::start_with(Auth::Static, &["--alternate-server", &alternate], |_| {});
+    let peer = UdpEcho::start("127.0.0.1:0");
+    let peer = format!("udp://{}", peer.address());
+    let start = || first.turncat("udp://127.0.0.1:0", Transport::Udp, "127.0.0.1", &peer, &[]);
+    // The second one keeps the first server from ending at once.
+    let (mut turncat, mut keeper) = (start(), start());
+    let mut client = Client::connect(&turncat.ready());
+    client.echoes(b"before");
+    let first_session = first.sessions();
+    let mut holding = Client::connect(&keeper.ready());
+    holding.echoes(b"before");
+    first.stunnerd.terminate();
+    let draining = wait_until(PATIENCE, || first.stunnerd.ready_status() == Some(503));
+    assert!(draining);
+    client.echoes(b"while it drains");
+    for id in first_session {
+        let path = format!("/api/v1/sessions/{id}");
+        let host = first.stunnerd.admin_address();
+        interop_tests::http::request("DELETE", host, &path, None, PATIENCE).expect("an answer");
+    }
+    client.echoes_in_the_end("after");
+    assert_eq!(other.sessions().len(), 1, "the other server has it now");
+    // Newcomers of the same process too.
+    Client::connect(&turncat.ready()).echoes_in_the_end("newcomer");
+    let ended = turncat.interrupt();
+    assert_eq!(ended.code, Some(0));
+    let line = format!("turn:{alternate}?transport=udp: sent ");
+    assert!(ended.stderr.contains(&line), "{}", ended.stderr);
+    drop(keeper);
+}
+
+/// What a stream says while its server is away is kept, not lost.
+#[test]
+fn a_stream_waits_while_its_server_is_away() {
+    let server = Server::start(Auth::Static);
+    let config = server.stunnerd.config().clone();
+    let peer = UdpEcho::start("127.0.0.1:0");
+    let peer = format!("udp://{}", peer.address());
+    let mut turncat = server.turncat("tcp://127.0.0.1:0", Transport::Tcp, "127.0.0.1", &peer, &[]);
+    let mut client = Client::connect(&turncat.ready());
+    client.echoes(b"before");
+    let Server { stunnerd, dir, .. } = server;
+    drop(stunnerd);
+    // The end of the connection to the server is told at once.
+    std::thread::sleep(Duration::from_millis(500));
+    client.send(b"meanwhile");
+    let again = Stunnerd::start(&config);
+    assert!(client.receives(b"meanwhile", PATIENCE));
+    drop((again, dir));
+}
+
+#[test]
+fn a_server_that_does_not_come_back_lets_clients_go() {
+    let server = Server::start(Auth::Static);
+    let peer = UdpEcho::start("127.0.0.1:0");
+    let peer = format!("udp://{}", peer.address());
+    let flags = ["--reconnect-timeout", "1s"];
+    let mut stdin = server.turncat("-", Transport::Tcp, "127.0.0.1", &peer, &flags);
+    stdin.write(b"before");
+    assert!(wait_until(PATIENCE, || stdin.stdout() == b"before"));
+    let mut turncat = server.turncat(
+        "tcp://127.0.0.1:0",
+        Transport::Tcp,
+        "127.0.0.1",
+        &peer,
+        &flags,
+    );
+    let mut client = Client::connect(&turncat.ready());
+    client.echoes(b"before");
+    let Server { stunnerd, dir, .. } = server;
+    drop(stunnerd);
+    turncat.wait_stderr("client let go");
+    let ended = stdin.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("error: nothing listens at"),
+        "{}",
+        ended.stderr
+    );
+    // The others go on waiting for new clients.
+    assert_eq!(turncat.interrupt().code, Some(0));
+    drop(dir);
+}
