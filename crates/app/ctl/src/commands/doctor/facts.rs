@@ -25,7 +25,7 @@ pub(super) enum Asked<T> {
     Failed(String),
     /// There was nothing to ask, or asking was not wanted.
     #[default]
-    NotAsked,
+    Unasked,
 }
 
 impl<T> Asked<T> {
@@ -34,6 +34,21 @@ impl<T> Asked<T> {
             Asked::Known(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// What is known, or why it is not, as an answer to another question.
+    pub(super) fn ok<U>(self) -> Result<T, Asked<U>> {
+        Err(match self {
+            Asked::Known(value) => return Ok(value),
+            Asked::Forbidden { rule } => Asked::Forbidden { rule },
+            Asked::Failed(why) => Asked::Failed(why),
+            Asked::Unasked => Asked::Unasked,
+        })
+    }
+
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Asked<U> {
+        self.ok()
+            .map_or_else(|unknown| unknown, |value| Asked::Known(change(value)))
     }
 }
 
@@ -188,7 +203,7 @@ pub(super) enum Tried<T> {
     Handshake(String),
     Failed(String),
     #[default]
-    NotTried,
+    Untried,
 }
 
 /// What a server showed of its certificate.

@@ -92,7 +92,7 @@ pub(super) async fn run(
             Asked::Forbidden { rule } => {
                 return Err(forbidden(&format!("read Gateway {name}"), rule));
             }
-            Asked::Known(_) | Asked::NotAsked => {}
+            Asked::Known(_) | Asked::Unasked => {}
         }
         let walk = Walk {
             title: format!("Gateway {name}"),
@@ -140,7 +140,7 @@ async fn all(
                 "see whether the cluster can be reached (`kubectl get gateway`), and whether it has the Gateway API",
             ));
         }
-        Asked::NotAsked => Vec::new(),
+        Asked::Unasked => Vec::new(),
     };
     let classes = match gather::classes(cluster).await {
         Asked::Known(classes) => classes,

@@ -26,6 +26,8 @@ pub(crate) struct Options {
     /// Servers to look at instead of a cluster.
     pub(super) turn: Vec<String>,
     pub(super) admin: Option<String>,
+    /// Where the status page is, beside the admin API.
+    pub(super) health_port: u16,
     pub(super) auth: Option<AuthMethod>,
 }
 
@@ -84,6 +86,9 @@ impl Options {
                 .unwrap_or_else(|| names::CONTROLLER_NAME.to_owned()),
             turn,
             admin,
+            health_port: given
+                .value(&flags::HEALTH_PORT, values::port)?
+                .unwrap_or(names::port::HEALTH),
             auth: auth(given)?,
         })
     }

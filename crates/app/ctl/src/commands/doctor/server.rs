@@ -1,12 +1,11 @@
 //! Servers that have nothing to do with a cluster: any TURN server, and a local `stunner run`.
 
 use serde_json::Value;
-use stunner_api::names::port;
-use stunner_cluster::Place;
+use stunner_cluster::{Admin, GatewayStatistics};
 use stunner_config::Protocol;
 
 use super::finding::{Finding, Hop};
-use super::gather::{Network, now, status, uri_trial};
+use super::gather::{Network, now, uri_trial};
 use super::judge::trials;
 use super::options::Options;
 use super::walk::Walk;
@@ -17,7 +16,7 @@ pub(super) async fn walks(options: &Options) -> Result<Vec<Walk>, Failure> {
     let servers = options.servers()?;
     let mut walks = Vec::new();
     if let Some(admin) = &options.admin {
-        walks.push(local(admin, &network, options.listener.as_deref()).await?);
+        walks.push(local(admin, options, &network).await?);
     }
     for uri in &servers {
         let trial = uri_trial(&network, uri).await;
@@ -29,38 +28,49 @@ pub(super) async fn walks(options: &Options) -> Result<Vec<Walk>, Failure> {
     Ok(walks)
 }
 
-/// What a dataplane beside its admin API says about its listeners, each of them tried.
-async fn local(admin: &str, network: &Network, only: Option<&str>) -> Result<Walk, Failure> {
-    let place = Place::direct(admin, port::ADMIN).map_err(super::in_the_way)?;
-    let health = place.with_port(port::HEALTH);
-    let title = format!("Server {}", place.authority());
-    let documents = match status(health.clone()).await {
-        super::facts::Asked::Known(Value::Array(documents)) => documents,
-        super::facts::Asked::Known(document) => vec![document],
-        super::facts::Asked::Failed(why) => {
-            return Ok(Walk {
-                title,
-                findings: vec![
-                    Finding::dead(Hop::Pods, format!("nobody answers at {}", health.authority()))
-                        .why(why)
-                        .hint("see whether `stunner run` or `stunnerd` runs there, with health checks on port 8086"),
-                ],
-            });
-        }
-        _ => Vec::new(),
+/// A dataplane by its admin API: whether it serves, and each of its listeners tried.
+async fn local(address: &str, options: &Options, network: &Network) -> Result<Walk, Failure> {
+    let admin = Admin::direct(address).map_err(super::in_the_way)?;
+    let admin = admin.with_health(options.health_port);
+    let authority = admin.place().authority();
+    let mut walk = Walk {
+        title: format!("Server {authority}"),
+        findings: Vec::new(),
     };
-    let mut findings = vec![Finding::ok(
-        Hop::Pods,
-        format!("a dataplane answers at {}", health.authority()),
-    )];
+    let gateways = match admin.statistics().await {
+        Ok(statistics) => statistics.gateways,
+        Err(error) => {
+            let dead = Finding::dead(Hop::Pods, format!("no admin API answers at {authority}"))
+                .why(error.to_string())
+                .hint("see whether `stunner run` or `stunnerd` runs there; its `--admin-address` must be this one");
+            walk.findings.push(dead);
+            return Ok(walk);
+        }
+    };
+    walk.findings.extend(gateways.iter().map(gateway));
+    let documents = match admin.status().await {
+        Ok(documents) => documents,
+        Err(error) => {
+            let skipped = Finding::skipped(
+                Hop::Listener,
+                "the addresses of the listeners are not known",
+            )
+            .why(error.to_string())
+            .hint(
+                "say where the status page is with `--health-port`, or what to try with `--turn`",
+            );
+            walk.findings.push(skipped);
+            return Ok(walk);
+        }
+    };
     let mut tried = Vec::new();
-    for listener in documents.iter().flat_map(|document| listeners(document)) {
-        if only.is_some_and(|only| {
-            listener.name != only && !listener.name.ends_with(&format!("/{only}"))
-        }) {
+    for listener in documents.iter().flat_map(listeners) {
+        let is_wanted =
+            |only: &String| listener.name == *only || listener.name.ends_with(&format!("/{only}"));
+        if !options.listener.as_ref().is_none_or(is_wanted) {
             continue;
         }
-        findings.push(Finding::ok(
+        walk.findings.push(Finding::ok(
             Hop::Listener,
             format!(
                 "listener `{}`: {} on port {}",
@@ -81,15 +91,30 @@ async fn local(admin: &str, network: &Network, only: Option<&str>) -> Result<Wal
         );
     }
     if tried.is_empty() {
-        findings.push(
-            Finding::dead(Hop::Listener, "the dataplane has no listeners")
+        walk.findings.push(match &options.listener {
+            Some(only) => Finding::dead(Hop::Listener, format!("there is no listener `{only}`"))
+                .hint("leave `--listener` out to see all of them"),
+            None => Finding::dead(Hop::Listener, "there are no listeners")
                 .why("nothing opens a port for clients")
-                .hint("see what it said when it started: `stunner check` finds what is wrong with a folder"),
-        );
+                .hint("see what it said when it started; `stunner check` finds what is wrong with a folder"),
+        });
     }
-    findings.sort_by_key(|finding| finding.hop);
-    findings.extend(trials(&tried, now(), None));
-    Ok(Walk { title, findings })
+    walk.findings.sort_by_key(|finding| finding.hop);
+    walk.findings.extend(trials(&tried, now(), None));
+    Ok(walk)
+}
+
+fn gateway(gateway: &GatewayStatistics) -> Finding {
+    let name = &gateway.gateway;
+    match gateway.status.as_str() {
+        "NOT-READY" => Finding::dead(Hop::Pods, format!("{name} is not ready"))
+            .why("it has no configuration so far")
+            .hint("see its log: it cannot reach where its configuration comes from, or refuses what it got"),
+        "TERMINATING" => Finding::dead(Hop::Pods, format!("{name} is being drained"))
+            .why("sessions go on, and new ones are refused")
+            .hint("wait for the next process, or start one"),
+        _ => Finding::ok(Hop::Pods, format!("{name} is ready")),
+    }
 }
 
 struct Listener {

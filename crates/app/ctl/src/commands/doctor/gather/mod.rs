@@ -6,7 +6,6 @@ mod pods;
 mod routes;
 
 pub(super) use network::{Network, uri_trial};
-pub(super) use pods::status;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -124,15 +123,9 @@ async fn parameters(reader: &Reader, gateway: &Gateway, facts: &mut Facts) {
         .filter(|given| !given.is_empty());
     let name = NamespacedName::new(given.unwrap_or(namespace), &reference.name);
     let secret: Asked<Option<Secret>> = reader.get(&name.namespace, &name.name).await;
-    let found = match secret {
-        // Only what is wrong with it goes on.
-        Asked::Known(secret) => Asked::Known(
-            secret.map(|secret| auth_secret_problem(&secret).map(|problem| problem.to_string())),
-        ),
-        Asked::Forbidden { rule } => Asked::Forbidden { rule },
-        Asked::Failed(why) => Asked::Failed(why),
-        Asked::NotAsked => Asked::NotAsked,
-    };
+    // Only what is wrong with it goes on.
+    let problem = |secret: Secret| auth_secret_problem(&secret).map(|problem| problem.to_string());
+    let found = secret.map(|secret| secret.map(problem));
     facts.secret = Some(SecretFacts { name, found });
 }
 

@@ -49,10 +49,10 @@ impl Network {
             protocol,
             host: host.to_owned(),
             port,
-            dns: Asked::NotAsked,
-            stun: Tried::NotTried,
-            allocate: Tried::NotTried,
-            certificate: Tried::NotTried,
+            dns: Asked::Unasked,
+            stun: Tried::Untried,
+            allocate: Tried::Untried,
+            certificate: Tried::Untried,
             peer: None,
             no_allocate: match auth {
                 None => Some(

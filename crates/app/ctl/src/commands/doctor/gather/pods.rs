@@ -32,23 +32,18 @@ pub(super) async fn pods(cluster: &Cluster, reader: &Reader, facts: &mut Facts) 
     let found: Asked<Vec<Pod>> = reader
         .list(Some(namespace), ListParams::default().labels(&selector))
         .await;
-    let mut pods: Vec<PodFacts> = match found {
-        Asked::Known(pods) => pods
+    let mut pods: Vec<PodFacts> = match found.ok() {
+        Ok(pods) => pods
             .iter()
             .filter(|pod| !has_ended(pod))
             .map(pod_facts)
             .collect(),
-        Asked::Forbidden { rule } => {
-            facts.pods = Asked::Forbidden { rule };
+        Err(unknown) => {
+            facts.pods = unknown;
             return;
         }
-        Asked::Failed(why) => {
-            facts.pods = Asked::Failed(why);
-            return;
-        }
-        Asked::NotAsked => return,
     };
-    if pods.is_empty() {
+    if pods.iter().all(|pod| pod.terminating) {
         facts.workload = workload(reader, namespace, name).await;
     }
     if let Some(port) = health_port(facts) {
@@ -74,8 +69,8 @@ fn health_port(facts: &Facts) -> Option<u16> {
         .map(|endpoint| endpoint.port)
 }
 
-/// What somebody's `/status` says.
-pub(in crate::commands::doctor) async fn status(place: Place) -> Asked<Value> {
+/// What a pod's `/status` says.
+async fn status(place: Place) -> Asked<Value> {
     let http = Http::new(place).with_patience(PATIENCE).by("stunnerctl");
     match http.get("/status").await {
         Ok(answer) => match serde_json::from_slice(&answer.body) {
@@ -106,7 +101,7 @@ fn pod_facts(pod: &Pod) -> PodFacts {
             .any(|it| it.type_ == "Ready" && it.status == "True"),
         terminating: pod.metadata.deletion_timestamp.is_some(),
         trouble: status.and_then(trouble),
-        status: Asked::NotAsked,
+        status: Asked::Unasked,
     }
 }
 
@@ -136,35 +131,30 @@ fn trouble(status: &PodStatus) -> Option<String> {
 }
 
 async fn workload(reader: &Reader, namespace: &str, name: &str) -> Asked<Option<WorkloadFacts>> {
-    let deployment: Asked<Option<Deployment>> = reader.get(namespace, name).await;
-    match deployment {
-        Asked::Known(Some(deployment)) => {
-            let status = deployment.status.as_ref();
-            let conditions = status.and_then(|status| status.conditions.as_deref());
-            let failure = conditions.unwrap_or_default().iter();
-            let mut failure =
-                failure.filter(|it| it.type_ == "ReplicaFailure" && it.status == "True");
+    let found: Asked<Option<Deployment>> = reader.get(namespace, name).await;
+    match found.ok() {
+        Ok(None) => {}
+        Ok(Some(deployment)) => {
+            let conditions = deployment.status.and_then(|status| status.conditions);
+            let conditions = conditions.unwrap_or_default().into_iter();
+            let mut failures =
+                conditions.filter(|it| it.type_ == "ReplicaFailure" && it.status == "True");
             return Asked::Known(Some(WorkloadFacts {
                 id: format!("Deployment {namespace}/{name}"),
                 wanted: deployment.spec.and_then(|spec| spec.replicas).unwrap_or(1),
-                trouble: failure.next().and_then(|it| it.message.clone()),
+                trouble: failures.next().and_then(|it| it.message),
             }));
         }
-        Asked::Known(None) => {}
-        Asked::Forbidden { rule } => return Asked::Forbidden { rule },
-        Asked::Failed(why) => return Asked::Failed(why),
-        Asked::NotAsked => return Asked::NotAsked,
+        Err(unknown) => return unknown,
     }
-    let set: Asked<Option<DaemonSet>> = reader.get(namespace, name).await;
-    match set {
-        Asked::Known(Some(set)) => Asked::Known(Some(WorkloadFacts {
+    let found: Asked<Option<DaemonSet>> = reader.get(namespace, name).await;
+    found.map(|set| {
+        Some(WorkloadFacts {
             id: format!("DaemonSet {namespace}/{name}"),
-            wanted: set
+            wanted: set?
                 .status
                 .map_or(1, |status| status.desired_number_scheduled),
             trouble: None,
-        })),
-        Asked::Known(None) => Asked::Known(None),
-        _ => Asked::NotAsked,
-    }
+        })
+    })
 }

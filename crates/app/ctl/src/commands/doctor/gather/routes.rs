@@ -31,17 +31,12 @@ pub(super) async fn routes(reader: &Reader, facts: &mut Facts) {
     let own = &facts.name.namespace;
     let mut found: Vec<Route> = Vec::new();
     let mut unseen: Vec<String> = Vec::new();
-    match udp_routes(reader, own, &mut unseen).await {
-        Asked::Known(routes) => found.extend(routes),
-        Asked::Forbidden { rule } => {
-            facts.routes = Asked::Forbidden { rule };
+    match udp_routes(reader, own, &mut unseen).await.ok() {
+        Ok(routes) => found.extend(routes),
+        Err(unknown) => {
+            facts.routes = unknown;
             return;
         }
-        Asked::Failed(why) => {
-            facts.routes = Asked::Failed(why);
-            return;
-        }
-        Asked::NotAsked => return,
     }
     for (kind, plural) in [
         (names::UDP_ROUTE_KIND, names::UDP_ROUTE_PLURAL),
@@ -84,12 +79,7 @@ async fn udp_routes(reader: &Reader, own: &str, unseen: &mut Vec<String>) -> Ask
         list = reader.list(Some(own), ListParams::default()).await;
         unseen.push("UDPRoutes of other namespaces".to_owned());
     }
-    match list {
-        Asked::Known(routes) => Asked::Known(routes.into_iter().map(ours).collect()),
-        Asked::Forbidden { rule } => Asked::Forbidden { rule },
-        Asked::Failed(why) => Asked::Failed(why),
-        Asked::NotAsked => Asked::NotAsked,
-    }
+    list.map(|routes| routes.into_iter().map(ours).collect())
 }
 
 fn ours(route: UdpRoute) -> Route {
@@ -203,8 +193,10 @@ async fn look_at(reader: &Reader, route: &Route, backend: &BackendRef) -> Option
         ("" | "v1", names::SERVICE_KIND) => service(reader, namespace, name).await,
         (names::GROUP, names::STATIC_SERVICE_KIND) => {
             let found: Asked<Option<StaticService>> = reader.get(namespace, name).await;
-            map(found, |found| BackendState::Static {
-                prefixes: found.spec.prefixes.len(),
+            found.map(|found| {
+                found.map(|it| BackendState::Static {
+                    prefixes: it.spec.prefixes.len(),
+                })
             })
         }
         // The condition of the route says what is wrong with it.
@@ -219,52 +211,33 @@ async fn look_at(reader: &Reader, route: &Route, backend: &BackendRef) -> Option
 
 async fn service(reader: &Reader, namespace: &str, name: &str) -> Asked<Option<BackendState>> {
     let found: Asked<Option<Service>> = reader.get(namespace, name).await;
-    let external = match &found {
-        Asked::Known(Some(service)) => service
-            .spec
-            .as_ref()
-            .and_then(|spec| spec.external_name.clone()),
-        _ => {
-            return map(found, |_| BackendState::Service {
-                ready: 0,
-                not_ready: 0,
-            });
-        }
+    let service = match found.ok() {
+        Ok(Some(service)) => service,
+        Ok(None) => return Asked::Known(None),
+        Err(unknown) => return unknown,
     };
+    let external = service.spec.and_then(|spec| spec.external_name);
     if let Some(external) = external.filter(|external| !external.is_empty()) {
         return Asked::Known(Some(BackendState::ExternalName(external)));
     }
     let selector = format!("{}={name}", label::SERVICE_NAME);
-    let slices: Asked<Vec<EndpointSlice>> = reader
-        .list(Some(namespace), ListParams::default().labels(&selector))
-        .await;
-    match slices {
-        Asked::Known(slices) => {
-            let (mut ready, mut not_ready) = (0, 0);
-            for endpoint in slices.iter().flat_map(|slice| slice.endpoints.iter()) {
-                let conditions = endpoint.conditions.as_ref();
-                // Unset means ready (the API says so).
-                match conditions
-                    .and_then(|conditions| conditions.ready)
-                    .unwrap_or(true)
-                {
-                    true => ready += endpoint.addresses.len(),
-                    false => not_ready += endpoint.addresses.len(),
-                }
-            }
-            Asked::Known(Some(BackendState::Service { ready, not_ready }))
-        }
-        Asked::Forbidden { rule } => Asked::Forbidden { rule },
-        Asked::Failed(why) => Asked::Failed(why),
-        Asked::NotAsked => Asked::NotAsked,
-    }
+    let selected = ListParams::default().labels(&selector);
+    let slices: Asked<Vec<EndpointSlice>> = reader.list(Some(namespace), selected).await;
+    slices.map(|slices| Some(counted(&slices)))
 }
 
-fn map<A, B>(asked: Asked<Option<A>>, change: impl FnOnce(A) -> B) -> Asked<Option<B>> {
-    match asked {
-        Asked::Known(value) => Asked::Known(value.map(change)),
-        Asked::Forbidden { rule } => Asked::Forbidden { rule },
-        Asked::Failed(why) => Asked::Failed(why),
-        Asked::NotAsked => Asked::NotAsked,
+fn counted(slices: &[EndpointSlice]) -> BackendState {
+    let (mut ready, mut not_ready) = (0, 0);
+    for endpoint in slices.iter().flat_map(|slice| slice.endpoints.iter()) {
+        let conditions = endpoint.conditions.as_ref();
+        // Unset means ready (the API says so).
+        match conditions
+            .and_then(|conditions| conditions.ready)
+            .unwrap_or(true)
+        {
+            true => ready += endpoint.addresses.len(),
+            false => not_ready += endpoint.addresses.len(),
+        }
     }
+    BackendState::Service { ready, not_ready }
 }

@@ -169,7 +169,7 @@ fn secret(facts: &Facts, config: &str, spec: &GatewayConfigSpec) -> Finding {
                 .hint(format!("create Secret {name} with the keys `username` and `password`, or correct `authRef`"))
         }
         // Reading Secrets is a right that few have and nobody needs for this: the operator's word will do.
-        Asked::Forbidden { .. } | Asked::Failed(_) | Asked::NotAsked => Finding::ok(
+        Asked::Forbidden { .. } | Asked::Failed(_) | Asked::Unasked => Finding::ok(
             Hop::Config,
             format!("GatewayConfig {config}; its Secret {name} cannot be read from here"),
         ),

@@ -73,13 +73,15 @@ fn none(facts: &Facts, gateway: &Gateway, terminating: usize) -> Finding {
         Asked::Known(Some(WorkloadFacts { id, trouble, .. })) => finding
             .why(match trouble {
                 Some(trouble) => format!("{id}: {trouble}"),
-                None => format!("{id} exists, and nobody has made its pods"),
+                None => format!("{id} exists, and nobody has made new pods for it"),
             })
             .hint("`kubectl describe` of it and of its ReplicaSet says what stands in the way, such as a quota or an admission policy"),
         Asked::Known(None) => finding
             .why("there is neither a Deployment nor a DaemonSet for it")
             .hint("see whether the operator runs, and what `kubectl describe gateway` says"),
-        _ => finding.hint("see `kubectl get deployments,daemonsets` in the Gateway's namespace"),
+        _ => finding
+            .why("sessions go on until their pod ends, and nobody takes new ones")
+            .hint("see `kubectl get deployments,daemonsets` in the Gateway's namespace"),
     }
 }
 
@@ -110,6 +112,10 @@ pub(super) fn sync(facts: &Facts) -> Vec<Finding> {
             )];
         }
     };
+    if asked.iter().all(|pod| pod.status == Asked::Unasked) {
+        let what = "the pods have no status page to ask (`disableHealthCheck` of the Dataplane)";
+        return vec![Finding::skipped(Hop::Sync, what)];
+    }
     let mut behind = Vec::new();
     let mut silent: Option<Finding> = None;
     for pod in &asked {

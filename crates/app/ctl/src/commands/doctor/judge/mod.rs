@@ -19,7 +19,7 @@ use stunner_api::gateway::Gateway;
 use stunner_api::names::condition;
 
 use super::facts::{Asked, Facts};
-use super::finding::{Finding, Hop};
+use super::finding::{Finding, Hop, Verdict};
 
 /// The walk, hop by hop.
 pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
@@ -48,7 +48,36 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     findings.extend(service::service(facts, gateway));
     findings.extend(service::addresses(facts, gateway));
     findings.extend(network::network(facts));
+    set_aside_consequences(&mut findings);
     findings
+}
+
+/// While the operator does not serve the Gateway, what it would have made or said is missing too. That is no news, and
+/// what to do about it is said where the cause is.
+fn set_aside_consequences(findings: &mut [Finding]) {
+    let causes = [Hop::Class, Hop::Config, Hop::Gateway];
+    let is_cause =
+        |finding: &Finding| finding.verdict == Verdict::Dead && causes.contains(&finding.hop);
+    let Some(cause) = findings.iter().position(is_cause) else {
+        return;
+    };
+    let hop = findings[cause].hop;
+    for finding in &mut findings[cause + 1..] {
+        let is_made = [
+            Hop::Gateway,
+            Hop::Route,
+            Hop::Sync,
+            Hop::Service,
+            Hop::Address,
+        ]
+        .contains(&finding.hop);
+        if is_made && [Verdict::Dead, Verdict::Warn].contains(&finding.verdict) {
+            *finding = Finding::skipped(
+                finding.hop,
+                format!("{} (see {})", finding.what, hop.as_str()),
+            );
+        }
+    }
 }
 
 /// The listeners that are looked at.
@@ -69,9 +98,7 @@ fn unknown<T>(hop: Hop, asked: &Asked<T>, what: &str) -> Finding {
         Asked::Forbidden { rule } => Finding::skipped(hop, format!("not allowed to read {what}"))
             .hint(format!("grant yourself {rule} to have this hop checked")),
         Asked::Failed(why) => Finding::skipped(hop, format!("cannot read {what}")).why(why.clone()),
-        Asked::Known(_) | Asked::NotAsked => {
-            Finding::skipped(hop, format!("{what}: not looked at"))
-        }
+        Asked::Known(_) | Asked::Unasked => Finding::skipped(hop, format!("{what}: not looked at")),
     }
 }
 

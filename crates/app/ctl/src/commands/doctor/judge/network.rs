@@ -71,7 +71,7 @@ fn wire(trial: &Trial) -> &'static str {
 fn dns(trial: &Trial) -> Option<Finding> {
     let host = &trial.host;
     Some(match &trial.dns {
-        Asked::NotAsked => return None,
+        Asked::Unasked => return None,
         Asked::Known(addresses) => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             Finding::ok(Hop::Dns, format!("{host} is {}", super::listed(&addresses)))
@@ -90,7 +90,7 @@ fn stun(trial: &Trial, all: &[Trial], advice: Option<&str>) -> Option<Finding> {
             Hop::Stun,
             format!("`{name}` answers at {at} in {} ms and sees us as {}", bound.rtt.as_millis(), bound.mapped.ip()),
         ),
-        Tried::NotTried => match trial.dns {
+        Tried::Untried => match trial.dns {
             Asked::Failed(_) => Finding::skipped(Hop::Stun, format!("`{name}`: no address to send to")),
             _ => return None,
         },
@@ -151,7 +151,7 @@ fn allocate(trial: &Trial) -> Option<Finding> {
     }
     Some(match &trial.allocate {
         Tried::Done(relayed) => Finding::ok(Hop::Allocate, format!("`{name}` relays from {relayed}")),
-        Tried::NotTried => return None,
+        Tried::Untried => return None,
         Tried::Unauthorized => Finding::dead(Hop::Allocate, format!("`{name}` refuses the credentials (401)"))
             .why("the server runs with others than those that were given or that the configuration has")
             .hint("after a change of the Secret clients need new credentials; if a pod never took the change, see its log; for a shared secret, compare the clocks too"),
@@ -194,7 +194,7 @@ fn peer(trial: &Trial) -> Option<Finding> {
     let peer = peer.ip();
     Some(match tried {
         Tried::Done(()) => Finding::ok(Hop::Peer, format!("`{name}` admits clients to {peer}")),
-        Tried::NotTried => return None,
+        Tried::Untried => return None,
         Tried::Refused { code: 403, .. } => Finding::dead(Hop::Peer, format!("`{name}` refuses clients {peer}, an endpoint of its routes"))
             .why("the pod that answered runs another configuration, or the address is one that it never relays to")
             .hint(format!("`stunnerctl explain` says which rule refuses {peer}")),

@@ -13,7 +13,7 @@ use crate::commands::doctor::facts::{
     BackendFacts, BackendState, Bound, CertificateFacts, PodFacts, RouteFacts, Routes, SecretFacts,
     Trial, Tried, WorkloadFacts,
 };
-use crate::commands::doctor::finding::{Verdict, first_dead};
+use crate::commands::doctor::finding::first_dead;
 
 const NOW: i64 = 1_800_000_000;
 const DAY: i64 = 86_400;
@@ -80,13 +80,13 @@ fn trial() -> Trial {
         protocol: Protocol::TurnUdp,
         host: "192.0.2.1".to_owned(),
         port: 3478,
-        dns: Asked::NotAsked,
+        dns: Asked::Unasked,
         stun: Tried::Done(Bound {
             mapped: address("198.51.100.9:4000"),
             rtt: Duration::from_millis(12),
         }),
         allocate: Tried::Done(address("10.0.0.1:50000")),
-        certificate: Tried::NotTried,
+        certificate: Tried::Untried,
         peer: Some((address("10.0.0.7:0"), Tried::Done(()))),
         no_allocate: None,
     }
@@ -241,6 +241,27 @@ fn configs() {
         rule: "get on secrets".to_owned(),
     }));
     assert_eq!(first_dead(&judge(&facts)), None);
+}
+
+#[test]
+fn what_follows_from_a_dead_hop_is_set_aside() {
+    let mut facts = healthy();
+    facts.class = Asked::Known(None);
+    facts.gateway = known_gateway(|gateway| gateway["status"] = json!({"conditions": []}));
+    facts.service = Asked::Known(None);
+    facts.served = Asked::Known(None);
+    facts.trials.clear();
+    facts.backends[0].found = Asked::Known(None);
+    let findings = judge(&facts);
+    let dead = findings
+        .iter()
+        .filter(|finding| finding.verdict == Verdict::Dead);
+    let dead: Vec<Hop> = dead.map(|finding| finding.hop).collect();
+    // The backend is missing whatever the operator does.
+    assert_eq!(dead, [Hop::Class, Hop::Backend], "{findings:#?}");
+    let service = findings.iter().find(|finding| finding.hop == Hop::Service);
+    let service = service.expect("a line");
+    assert_eq!(service.what, "Service media/gw does not exist (see class)");
 }
 
 #[test]
@@ -482,8 +503,8 @@ fn the_network() {
     names(Hop::Dns, "does not resolve", |facts| {
         facts.trials[0].host = "turn.example.test".to_owned();
         facts.trials[0].dns = Asked::Failed("no such name".to_owned());
-        facts.trials[0].stun = Tried::NotTried;
-        facts.trials[0].allocate = Tried::NotTried;
+        facts.trials[0].stun = Tried::Untried;
+        facts.trials[0].allocate = Tried::Untried;
     });
     names(Hop::Stun, "is closed", |facts| {
         facts.trials[0].stun = Tried::Closed
