@@ -1,4 +1,4 @@
-//! What the admin API says, as types. Tools that read the API use the same.
+//! What the admin API says, as types. Tools read it with lenient ones of their own: they may be of another version.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
