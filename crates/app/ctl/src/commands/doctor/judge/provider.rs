@@ -84,7 +84,7 @@ impl Provider {
                  `…/aws-load-balancer-scheme: internet-facing`"
             }
             Provider::Aws if mixed => {
-                "an NLB takes UDP and TCP on different ports only; use different ports, or a Gateway for each transport"
+                "UDP and TCP on the same port need a TCP_UDP listener, which older versions of the AWS Load Balancer Controller do not make: use different ports, or a Gateway for each transport"
             }
             Provider::Aws => {
                 "see the log of the AWS Load Balancer Controller: subnets need the tag `kubernetes.io/role/elb`, its role the right to make load balancers"
@@ -106,7 +106,7 @@ impl Provider {
                 "set `load-balancer.hetzner.cloud/location` (such as nbg1) on the Gateway; without it no load balancer is made"
             }
             Provider::DigitalOcean if mixed => {
-                "a DigitalOcean load balancer takes UDP and TCP on different ports only; use different ports, or a Gateway for each transport"
+                "if the load balancer refuses UDP and TCP together, use different ports, or a Gateway for each transport"
             }
             Provider::DigitalOcean => {
                 "a load balancer for UDP needs a health check over TCP: set `service.beta.kubernetes.io/do-loadbalancer-healthcheck-port: \"8086\"` \
