@@ -178,7 +178,7 @@ fn what_is_not_there_is_told_with_what_is() {
     let told = icetest(&["--admin", &local.admin, "-n", "other"], &[]);
     assert_eq!(told.code, Some(1), "{told:#?}");
     assert!(
-        told.notes.contains("hint: there are: default/gw/udp"),
+        told.notes.contains("hint: there are: default/gw/dtls"),
         "{told:#?}"
     );
     let nobody = format!("127.0.0.1:{}", free_port());
