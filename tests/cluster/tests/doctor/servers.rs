@@ -127,7 +127,8 @@ fn a_process_is_asked_for_its_listeners() {
         .endpoint("healthcheck_endpoint")
         .expect("a status page");
     let port = health.rsplit_once(':').expect("a port").1.to_owned();
-    let here = ["--admin", server.admin_address(), "--health-port", &port];
+    let admin = server.admin_address().to_owned();
+    let here = ["--admin", &admin, "--health-port", &port];
     let (code, found) = walk(&[&here[..], &["--username", USER, "--password", PASSWORD]].concat());
     assert_eq!(code, Some(0), "{found:#}");
     assert_eq!(lines(&found, "pods")[0]["verdict"], "ok", "{found:#}");

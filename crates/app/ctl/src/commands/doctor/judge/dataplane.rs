@@ -144,7 +144,7 @@ pub(super) fn sync(facts: &Facts) -> Vec<Finding> {
     } else if silent.is_none() {
         let what = match asked.len() {
             1 => "the pod runs what config discovery serves".to_owned(),
-            count => format!("all {count} pods run what config discovery serves"),
+            count => format!("{count} pods run what config discovery serves"),
         };
         findings.push(Finding::ok(Hop::Sync, what));
     }
