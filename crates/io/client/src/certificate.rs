@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use openssl::asn1::{Asn1Time, Asn1TimeRef};
 use openssl::x509::{X509NameRef, X509Ref, X509StoreContextRef};
 use thiserror::Error;
-use tokio::time::Instant;
 
 use crate::link::{Security, shake};
 use crate::{ClientError, Connect};
@@ -150,7 +149,7 @@ pub struct ServerCertificates {
 
 /// Makes a handshake only to see the certificates; takes any, and says what is wrong with them.
 pub async fn inspect_certificate(connect: Connect) -> Result<ServerCertificates, ClientError> {
-    let deadline = Instant::now() + connect.timeout;
+    let deadline = connect.deadline();
     let security = Security::new(&connect)?;
     let mut shaken = shake(&connect, &security, deadline).await?;
     let ssl = shaken.stream.ssl();

@@ -4,11 +4,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use stunner_turn::client::{AllocateOptions, Credentials, Family, RelayTransport};
+use tokio::time::Instant;
 
 use crate::{ClientError, ServerTransport, ServerUri};
 
 /// How long a server may take to answer anything, unless told otherwise.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// For callers who do not want to stop waiting.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// One server and the way to it.
 #[derive(Clone, Debug)]
@@ -21,7 +25,8 @@ pub struct Connect {
     pub tls: Tls,
     /// What to answer a challenge with.
     pub credentials: Credentials,
-    /// How long each step may take: the connection with its handshake, and every request. RFC 8489 would wait 39.5 s.
+    /// How long the first answer may take, with connection and handshake, and each one after it; RFC 8489 would wait
+    /// 39.5 s. A server that answers nothing for a few times as long while we send counts as lost.
     pub timeout: Duration,
     /// The local address to use; the system chooses otherwise.
     pub bind: Option<IpAddr>,
@@ -66,7 +71,8 @@ impl Connect {
     pub async fn to(uri: &ServerUri) -> Result<Self, ClientError> {
         let addresses = uri.resolve().await?;
         let mut connect = Connect::new(addresses[0], uri.transport);
-        if uri.host.parse::<IpAddr>().is_err() {
+        let is_address = uri.host.contains(':') || uri.host.parse::<IpAddr>().is_ok();
+        if !is_address {
             connect.tls.sni = Some(uri.host.clone());
         }
         if let Some((username, password)) = &uri.credentials {
@@ -83,6 +89,12 @@ impl Connect {
             password: password.to_owned(),
         };
         self
+    }
+
+    /// When patience ends that begins now.
+    pub(crate) fn deadline(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_add(self.timeout).unwrap_or(now + FOREVER)
     }
 
     /// What to ask for to reach `peer`: a relay of its family.

@@ -33,6 +33,9 @@ pub enum Lost {
     /// The host of the server says that nothing listens there any more.
     #[error("the server is gone: its host refuses packets")]
     ServerGone,
+    /// The server answers nothing any more, not even requests, though we send.
+    #[error("the server no longer answers")]
+    Silent,
     /// The server closed the connection, or it broke.
     #[error("the connection to the server was closed")]
     Closed,

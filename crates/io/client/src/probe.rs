@@ -21,7 +21,7 @@ pub struct Bound {
 
 /// Asks a server for our address. Needs no credentials.
 pub async fn binding(connect: Connect) -> Result<Bound, ClientError> {
-    let deadline = Instant::now() + connect.timeout;
+    let deadline = connect.deadline();
     let session = Session::open(connect, deadline).await?;
     let asked_at = Instant::now();
     let asking = session.ask(Asked::Binding, deadline, |machine, now| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stunner_turn::client::{AllocateOptions, Allocated, Family};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use crate::link::{Room, open_stream};
 use crate::session::{Answer, Asked, Session};
@@ -68,7 +68,7 @@ impl Relay {
 
     async fn attempt(connect: Connect, options: AllocateOptions) -> Result<Attempt, ClientError> {
         // One deadline for all steps: the user waits for the whole.
-        let deadline = Instant::now() + connect.timeout;
+        let deadline = connect.deadline();
         let session = Session::open(connect, deadline).await?;
         let asking = session.ask(Asked::Allocate, deadline, |machine, now| {
             machine.allocate(now, options)

@@ -36,6 +36,8 @@ pub(crate) enum LinkFault {
     Refused,
     /// The server closed the connection, or reset it.
     Closed,
+    /// Nothing comes from there, whatever we send.
+    Silent,
     /// The bytes cannot be framed.
     NotTurn,
     /// Anything else.

@@ -136,6 +136,8 @@ async fn udp(connect: &Connect) -> Result<UdpSocket, ClientError> {
     let socket = UdpSocket::from_std(socket.into()).map_err(ClientError::Socket)?;
     let connected = socket.connect(connect.server).await;
     connected.map_err(|error| unreachable(connect, error))?;
+    // The runtime takes a new socket for full until it has looked, and the first request would have to be repeated.
+    socket.writable().await.map_err(ClientError::Socket)?;
     Ok(socket)
 }
 

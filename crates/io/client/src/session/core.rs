@@ -96,6 +96,9 @@ pub(crate) struct Core {
     pub(crate) lifetime: Duration,
     /// SOFTWARE of the server's last answer that had it.
     pub(crate) software: Option<String>,
+    /// Whether datagrams went out, and anything came in, since the task looked last.
+    pub(super) sent: bool,
+    pub(super) heard: bool,
     /// When the task ends at the latest.
     pub(super) closing: Option<Instant>,
     /// Why the connection is over.
@@ -112,6 +115,8 @@ impl Core {
             allocated: false,
             lifetime: Duration::ZERO,
             software: None,
+            sent: false,
+            heard: false,
             closing: None,
             end: None,
         }

@@ -20,6 +20,17 @@ const IDLE: Duration = Duration::from_secs(3600);
 /// that somebody else caused, is over sooner.
 const REFUSED_MS: u64 = 1_000;
 
+/// After a question that was raised by silence, so many more spans of silence mean that the server is gone.
+const SILENT_SPANS: u32 = 3;
+
+/// Whether what we send is answered by anything at all. A server that forgot us, behind a load balancer that found
+/// another, says nothing to data: only a request brings it to light.
+#[derive(Debug)]
+struct Watch {
+    next: Instant,
+    silent: u32,
+}
+
 /// What became of a batch.
 struct Batch {
     /// There may be more.
@@ -35,6 +46,7 @@ impl Shared {
         if let Some(fault) = end {
             let lost = match fault {
                 LinkFault::Refused => Lost::ServerGone,
+                LinkFault::Silent => Lost::Silent,
                 LinkFault::Closed | LinkFault::NotTurn | LinkFault::Io(_) => Lost::Closed,
             };
             core.end = Some(fault);
@@ -57,11 +69,13 @@ impl Shared {
         tokio::pin!(timer);
         let mut more = false;
         let mut refused_since: Option<u64> = None;
+        let mut watch = Watch {
+            next: self.deadline(),
+            silent: 0,
+        };
         loop {
-            let (due, unsent) = match self.next_step() {
-                Some(step) => step,
-                None => return None,
-            };
+            let (due, unsent) = self.next_step()?;
+            let due = due.min(watch.next);
             if timer.deadline() != due {
                 timer.as_mut().reset(due);
             }
@@ -79,6 +93,11 @@ impl Shared {
                     () = self.kick.notified() => {}
                     _ = self.socket.writable(), if unsent => {}
                 }
+            }
+            if watch.next <= Instant::now()
+                && let Err(fault) = self.look_for_silence(&mut watch)
+            {
+                return Some(fault);
             }
             if let Err(fault) = self.on_time() {
                 return Some(fault);
@@ -127,6 +146,27 @@ impl Shared {
             due = due.min(closing);
         }
         Some((due, core.writer.has_unsent()))
+    }
+
+    fn look_for_silence(&self, watch: &mut Watch) -> Result<(), LinkFault> {
+        watch.next = self.deadline();
+        let mut core = self.core();
+        let (sent, heard) = (
+            std::mem::take(&mut core.sent),
+            std::mem::take(&mut core.heard),
+        );
+        if heard || core.machine.relayed().is_none() || !sent && watch.silent == 0 {
+            watch.silent = 0;
+            return Ok(());
+        }
+        drop(core);
+        watch.silent += 1;
+        match watch.silent {
+            1 => self.knock(self.now()),
+            2..=SILENT_SPANS => {}
+            _ => return Err(LinkFault::Silent),
+        }
+        Ok(())
     }
 
     /// Is the server still there? A request that is repeated gets more than one chance.
@@ -189,6 +229,7 @@ impl Shared {
             };
             batch.heard = true;
             let mut core = self.core();
+            core.heard = true;
             match core.machine.handle(now, frame) {
                 Event::Data { peer, range } => {
                     drop(core);

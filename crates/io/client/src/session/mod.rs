@@ -154,7 +154,7 @@ impl Shared {
     }
 
     pub(crate) fn deadline(&self) -> Instant {
-        Instant::now() + self.connect.timeout
+        self.connect.deadline()
     }
 
     pub(crate) fn failure(&self, method: Method, failed: Failed) -> ClientError {
@@ -193,6 +193,7 @@ impl Shared {
                 &self.connect,
                 std::io::Error::new(error.kind(), error.to_string()),
             ),
+            Some(LinkFault::Silent) => self.connect.timed_out(Step::Request),
             Some(LinkFault::Closed) | None => ClientError::Closed { server, transport },
         }
     }

@@ -49,6 +49,7 @@ impl Shared {
         });
         match sent {
             Ok(room) => {
+                core.sent = true;
                 if core.writer.has_unsent() {
                     self.kick.notify_one();
                 }

@@ -105,19 +105,7 @@ fn host_and_port(address: &str) -> Result<(&str, Option<u16>), UriError> {
         return Err(UriError::Trailing);
     }
     let (host, port) = if let Some(rest) = address.strip_prefix('[') {
-        let (host, rest) = rest.split_once(']').ok_or(UriError::Brackets)?;
-        let port = match rest.strip_prefix(':') {
-            Some(port) => Some(port),
-            None if rest.is_empty() => None,
-            None => return Err(UriError::Trailing),
-        };
-        let address = host
-            .split_once('%')
-            .map_or(host, |(address, _zone)| address);
-        if address.parse::<Ipv6Addr>().is_err() {
-            return Err(UriError::NotIpv6);
-        }
-        (host, port)
+        ipv6_and_port(rest)?
     } else {
         match address.split_once(':') {
             Some((_, port)) if port.contains(':') => return Err(UriError::Brackets),
@@ -131,6 +119,22 @@ fn host_and_port(address: &str) -> Result<(&str, Option<u16>), UriError> {
     match port.parse() {
         Ok(number) if number > 0 && !port.starts_with('+') => Ok((host, Some(number))),
         _ => Err(UriError::Port),
+    }
+}
+
+/// What follows an opening bracket.
+fn ipv6_and_port(text: &str) -> Result<(&str, Option<&str>), UriError> {
+    let (host, rest) = text.split_once(']').ok_or(UriError::Brackets)?;
+    let port = match rest.strip_prefix(':') {
+        Some(port) => Some(port),
+        None if rest.is_empty() => None,
+        None => return Err(UriError::Trailing),
+    };
+    // A link-local address may name its interface.
+    let (address, zone) = host.split_once('%').unwrap_or((host, "none"));
+    match address.parse::<Ipv6Addr>().is_ok() && check_name(zone).is_ok() {
+        true => Ok((host, port)),
+        false => Err(UriError::NotIpv6),
     }
 }
 

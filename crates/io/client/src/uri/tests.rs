@@ -174,6 +174,8 @@ fn what_is_no_uri_is_told_what_was_expected() {
         ("turn:[example.org]", UriError::NotIpv6),
         ("turn:[192.0.2.1]:3478", UriError::NotIpv6),
         ("turn:[]", UriError::NotIpv6),
+        ("turn:[fe80::1%]", UriError::NotIpv6),
+        ("turn:[fe80::1%a b]", UriError::NotIpv6),
         ("turn:2001:db8::1", UriError::Brackets),
         ("turn:[2001:db8::1", UriError::Brackets),
         ("turn:[::1]x", UriError::Trailing),

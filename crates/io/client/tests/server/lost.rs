@@ -177,3 +177,42 @@ async fn automatic_refreshes_hear_of_the_drain_by_themselves() {
         "one that was granted, one that was not"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_falls_silent_is_lost_once_we_send() {
+    let server = scripted(Script::Answers { requests: 2 }).await;
+    let mut connect = server.connect();
+    connect.timeout = Duration::from_millis(400);
+    let relay = Relay::allocate(connect, AllocateOptions::default())
+        .await
+        .unwrap();
+    let peer = "192.0.2.1:9".parse().unwrap();
+    relay.permit(&[peer]).await.unwrap();
+    let idle = tokio::time::timeout(Duration::from_millis(1500), relay.lost()).await;
+    assert!(idle.is_err(), "silence is no news as long as nobody speaks");
+    relay.send(peer, b"anybody there?").await.unwrap();
+    assert_eq!(patiently(relay.lost()).await, Lost::Silent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_says_nothing_is_no_reason_to_give_up_the_server() {
+    let server = scripted(Script::NoFamilies).await;
+    let mut connect = server.connect();
+    connect.timeout = Duration::from_millis(400);
+    let relay = Relay::allocate(connect, AllocateOptions::default())
+        .await
+        .unwrap();
+    let peer = "192.0.2.1:9".parse().unwrap();
+    relay.permit(&[peer]).await.unwrap();
+    let sending = async {
+        for _ in 0..200 {
+            relay.send(peer, b"anybody there?").await.unwrap();
+            tokio::time::sleep(Duration::from_millis(15)).await;
+        }
+    };
+    tokio::select! {
+        () = sending => {}
+        lost = relay.lost() => panic!("{lost}"),
+    }
+    assert!(server.refreshes() > 0, "the server was asked");
+}

@@ -18,6 +18,8 @@ pub enum Script {
     ShortLived { refreshes: u32 },
     /// Sends everybody elsewhere, or to itself.
     Redirect { to: Option<SocketAddr> },
+    /// Falls silent after so many answers.
+    Answers { requests: u32 },
     /// Knows no REQUESTED-ADDRESS-FAMILY.
     NoFamilies,
 }
@@ -44,6 +46,7 @@ pub async fn scripted(script: Script) -> Scripted {
     let counted = Arc::clone(&refreshes);
     tokio::spawn(async move {
         let mut buffer = [0; 4096];
+        let mut answers = 0;
         while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
             let Ok(request) = Message::parse(&buffer[..length]) else {
                 continue;
@@ -53,6 +56,10 @@ pub async fn scripted(script: Script) -> Scripted {
             }
             if request.method() == Method::REFRESH {
                 counted.fetch_add(1, Ordering::Relaxed);
+            }
+            answers += 1;
+            if matches!(script, Script::Answers { requests } if answers > requests) {
+                continue;
             }
             let answer = answer(script, &request, address, counted.load(Ordering::Relaxed));
             let _ = socket.send_to(&answer, from).await;
