@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client};
 use stunner_api::NamespacedName;
 
-use crate::error::{Asked, ClusterError};
+use crate::error::{Asked, ClusterError, innermost};
 use crate::forward::Forward;
 use crate::kubeconfig;
 use crate::kubectl::Kubectl;
@@ -36,12 +36,12 @@ impl Cluster {
         let namespace = config.default_namespace.clone();
         // Another crate of the program may bring a second provider, and then there is no default.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::try_from(config).map_err(|error| ClusterError::Kubeconfig {
-            what: format!(
-                "the kubeconfig cannot be used: {}",
-                crate::error::innermost(&error)
-            ),
-            hint: "check its certificates and its server address".to_owned(),
+        let client = Client::try_from(config).map_err(|error| match &error {
+            kube::Error::Auth(error) => ClusterError::of_credentials(error),
+            error => ClusterError::Kubeconfig {
+                what: format!("the kubeconfig cannot be used: {}", innermost(error)),
+                hint: "check its certificates and its server address".to_owned(),
+            },
         })?;
         Ok(Cluster {
             client,

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use kube::client::AuthError;
 use stunner_cds::{LoadError, OriginError};
+
+const LOG_IN: &str = "log in again, or give another --context, --user or --token";
 
 /// Why something in a cluster, or beside one, could not be asked. [`ClusterError::hint`] says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -95,9 +98,7 @@ impl ClusterError {
             ClusterError::Unreachable { .. } => {
                 "check that it runs and that the address and the port are right"
             }
-            ClusterError::Unauthorized { .. } => {
-                "log in again, or give another --context, --user or --token"
-            }
+            ClusterError::Unauthorized { .. } => LOG_IN,
             ClusterError::Forbidden {
                 verb,
                 resource,
@@ -132,13 +133,55 @@ impl ClusterError {
     pub(crate) fn of_kube(error: &kube::Error, asked: &Asked<'_>) -> ClusterError {
         match error {
             kube::Error::Api(status) => ClusterError::of_status(status, asked),
-            kube::Error::Auth(error) => ClusterError::Unauthorized {
-                said: innermost(error),
-            },
+            kube::Error::Auth(error) => ClusterError::of_credentials(error),
             error => ClusterError::Unreachable {
                 what: "the API server".to_owned(),
                 why: innermost(error),
             },
+        }
+    }
+
+    /// What stands in the way of the credentials that a kubeconfig promises. What a program of its own wrote may hold
+    /// them, so that of it only the beginning of what it complains about is repeated.
+    pub(crate) fn of_credentials(error: &AuthError) -> ClusterError {
+        let (what, hint) = match error {
+            AuthError::AuthExecStart(source) => (
+                format!(
+                    "the program that the kubeconfig has for credentials cannot be run: {source}"
+                ),
+                "install it, or give --token",
+            ),
+            AuthError::AuthExecRun { out, .. } => {
+                let complaint = String::from_utf8_lossy(&out.stderr);
+                let line = complaint.lines().find(|line| !line.trim().is_empty());
+                let line: String = line.unwrap_or_default().chars().take(200).collect();
+                let line = match line.trim() {
+                    "" => String::new(),
+                    line => format!(": {line}"),
+                };
+                (
+                    format!(
+                        "the program that the kubeconfig has for credentials failed ({}){line}",
+                        out.status
+                    ),
+                    LOG_IN,
+                )
+            }
+            AuthError::AuthExecParse(_) => (
+                "the program that the kubeconfig has for credentials gave none".to_owned(),
+                LOG_IN,
+            ),
+            other => (
+                format!(
+                    "the credentials of the kubeconfig cannot be used: {}",
+                    innermost(other)
+                ),
+                LOG_IN,
+            ),
+        };
+        ClusterError::Kubeconfig {
+            what,
+            hint: hint.to_owned(),
         }
     }
 
@@ -194,7 +237,8 @@ fn rule(verb: &str, resource: &str, namespace: Option<&str>) -> String {
         ),
         None => format!(
             "ask for a ClusterRole that permits it, `kubectl create clusterrole NAME --verb={verb} \
-             --resource={resource}`, and a ClusterRoleBinding to it, or name a namespace that you may read"
+             --resource={resource}`, and a ClusterRoleBinding to it, or name a namespace that you may read \
+             (-n, --cds-server-namespace, --auth-service-namespace)"
         ),
     }
 }

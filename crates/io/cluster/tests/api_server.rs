@@ -157,3 +157,46 @@ async fn an_address_makes_a_cluster_unnecessary() {
     let refused = Cds::find(&Kubectl::default(), &CdsFlags::default()).await;
     assert!(matches!(refused, Err(ClusterError::NoKubeconfig)));
 }
+
+/// The credentials come from a program, as those of the big clouds do.
+#[tokio::test]
+async fn a_program_that_gives_no_credentials_is_told_without_what_it_wrote() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config");
+    let connect = async |command: &str, script: &str| {
+        let kubeconfig = json!({
+            "current-context": "c",
+            "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
+            "clusters": [{ "name": "c", "cluster": { "server": "http://127.0.0.1:1" } }],
+            "users": [{ "name": "u", "user": { "exec": {
+                "apiVersion": "client.authentication.k8s.io/v1", "command": command, "args": ["-c", script],
+                "env": [{ "name": "HUSH", "value": "hunter2" }],
+                "interactiveMode": "Never",
+            } } }],
+        });
+        std::fs::write(&path, kubeconfig.to_string()).expect("written");
+        let kubectl = Kubectl {
+            kubeconfig: Some(path.clone()),
+            ..Kubectl::default()
+        };
+        match Cluster::connect(&kubectl).await {
+            Ok(cluster) => cluster.cds_pod(None).await.map(drop),
+            Err(error) => Err(error),
+        }
+    };
+    for (command, script, what) in [
+        ("/no/such/program", "", "cannot be run"),
+        (
+            "sh",
+            "echo hunter2; echo expired >&2; exit 3",
+            "failed (exit status: 3): expired",
+        ),
+        ("sh", "echo hunter2: [", "gave none"),
+    ] {
+        let refused = connect(command, script).await.expect_err(what);
+        let text = refused.to_string();
+        assert!(text.contains(what), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+        assert!(refused.hint().expect("a hint").contains("--token"));
+    }
+}
