@@ -54,14 +54,19 @@ impl Cds {
     /// In this cluster.
     pub async fn discover(cluster: &Cluster, flags: &CdsFlags) -> Result<Cds, ClusterError> {
         cluster.cds_pod(flags.namespace.as_deref()).await?;
-        Ok(Cds {
+        Ok(Cds::in_cluster(cluster, flags))
+    }
+
+    /// In this cluster, where it need not run yet: it is looked for when it is asked.
+    pub fn in_cluster(cluster: &Cluster, flags: &CdsFlags) -> Cds {
+        Cds {
             server: forwarded(flags.port()),
             reach: Reach::Discovered {
                 cluster: cluster.clone(),
                 namespace: flags.namespace.clone(),
             },
             options: options(),
-        })
+        }
     }
 
     /// In this very pod.
