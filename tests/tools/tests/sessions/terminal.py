@@ -2,7 +2,8 @@
 
     terminal.py END COMMAND...
 
-END is `key` to leave by pressing q, or the number of a signal to be sent. The report is one JSON object.
+END is `key` to leave by pressing q, or the number of a signal to be sent. Before that, $TEST_WAIT must have been shown.
+The report is one JSON object.
 """
 
 import fcntl
@@ -32,13 +33,14 @@ def main():
         os.execv(command[0], command)
     seen = b""
     seen += read_until(master, b"default/two")
+    seen += read_until(master, os.environ.get("TEST_WAIT", "").encode())
     raw = termios.tcgetattr(slave)[3] & termios.ICANON == 0
     mark = len(seen)
     os.write(master, b"s")
-    seen += read_until(master, b"by alloc")
+    # Frames are written as differences; a new size has the whole of one written.
     size(slave, 40, 120)
     os.killpg(child, signal.SIGWINCH)
-    seen += read_until(master, b"PKT/S OUT")
+    seen += read_until(master, b"allocations]")
     if end == "key":
         os.write(master, b"q")
     else:
@@ -55,7 +57,7 @@ def main():
         "entered": "\x1b[?1049h" in text,
         "left": "\x1b[?1049l" in text,
         "cursor": text.rstrip().endswith("\x1b[?25h"),
-        "resized": "PKT/S OUT" in text[mark:],
+        "resized": "PKT/S OUT" in text[mark:] and "allocations]" in text[mark:],
         "coloured": "\x1b[38;5;" in text or "\x1b[31" in text or "\x1b[33" in text,
         "text": text[-2000:],
     }))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::scenery::{Scenery, stunnerctl};
 
-/// Runs `top` and leaves it by `end`; `None` without Python.
+/// Runs `top` and leaves it by `end`.
 fn run(scenery: &Scenery, end: &str, env: &[(&str, &str)]) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions/terminal.py");
     let mut command = Command::new("timeout");
@@ -60,8 +60,8 @@ fn no_color_means_no_colours() {
                 std::thread::sleep(std::time::Duration::from_millis(50));
             }
         });
-        let plain = run(&scenery, "key", &[("NO_COLOR", "1")]);
-        let coloured = run(&scenery, "key", &[]);
+        let plain = run(&scenery, "key", &[("TEST_WAIT", "+"), ("NO_COLOR", "1")]);
+        let coloured = run(&scenery, "key", &[("TEST_WAIT", "+")]);
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(plain["coloured"], false, "{plain:#}");
         assert_eq!(coloured["coloured"], true, "{coloured:#}");

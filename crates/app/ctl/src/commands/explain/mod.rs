@@ -115,7 +115,7 @@ pub(super) async fn run(
         out.note(&silence.to_string());
     }
     let objects = match &cluster {
-        Some(cluster) => Some(objects::read(cluster, &namespaces(&answers)).await),
+        Some(cluster) => Some(objects::read(cluster, &gateways(&answers)).await),
         None => None,
     };
     let known = known(objects.as_ref(), question);
@@ -204,14 +204,6 @@ fn gateways(answers: &Answers) -> BTreeSet<&str> {
     listeners
         .filter_map(|listener| Some(listener.rsplit_once('/')?.0))
         .collect()
-}
-
-fn namespaces(answers: &Answers) -> Vec<String> {
-    let gateways = gateways(answers).into_iter();
-    let namespaces: BTreeSet<&str> = gateways
-        .filter_map(|gateway| Some(gateway.split_once('/')?.0))
-        .collect();
-    namespaces.into_iter().map(str::to_owned).collect()
 }
 
 fn known<'a>(objects: Option<&'a Objects>, question: &Question) -> Known<'a> {

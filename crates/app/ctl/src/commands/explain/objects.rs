@@ -1,9 +1,12 @@
 //! The Kubernetes objects that give clusters and addresses their names, as far as they may be read.
 
+use std::collections::{BTreeSet, HashMap};
+
 use futures_util::future::join_all;
 use kube::Api;
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use stunner_api::NamespacedName;
 use stunner_api::names::{self, ROUTE_VERSIONS};
 use stunner_cluster::Cluster;
 use stunner_translate::overview::{Overview, overview};
@@ -104,32 +107,72 @@ const WANTED: &[Wanted] = &[
     wanted(ObjectKind::Namespace, "", &["v1"], "namespaces", false),
 ];
 
-/// Reads what may be read: everywhere, else in the namespaces that matter.
-pub(super) async fn read(cluster: &Cluster, namespaces: &[String]) -> Objects {
+/// Reads what may be read: everywhere, else in the namespaces of these gateways (`namespace/name`).
+pub(super) async fn read(cluster: &Cluster, gateways: &BTreeSet<&str>) -> Objects {
+    let namespaces = gateways
+        .iter()
+        .filter_map(|gateway| gateway.split_once('/'));
+    let namespaces: BTreeSet<&str> = namespaces.map(|(namespace, _)| namespace).collect();
     let read = WANTED
         .iter()
-        .map(|wanted| of_kind(cluster, wanted, namespaces));
+        .map(|wanted| of_kind(cluster, wanted, &namespaces));
     let mut objects = Objects::default();
+    let mut controllers = Controllers::default();
     for (wanted, read) in WANTED.iter().zip(join_all(read).await) {
         match read {
             Ok(found) => {
                 for object in found {
+                    controllers.learn(&object);
                     objects.snapshot.apply(object);
                 }
             }
             Err(why) => objects.unread.push((wanted.plural.to_owned(), why)),
         }
     }
-    let settings = Settings::default();
+    let mut settings = Settings::default();
+    // They are served, so that whoever serves them is the operator, by whatever name.
+    if let Some(controller) = gateways.iter().find_map(|gateway| controllers.of(gateway)) {
+        settings.controller_name = controller;
+    }
     let plan = translate(&objects.snapshot, &settings);
     objects.overview = overview(&objects.snapshot, &plan, &settings);
     objects
 }
 
+/// Who is responsible for a Gateway: the controller of its class.
+#[derive(Debug, Default)]
+struct Controllers {
+    classes_by_gateway: HashMap<String, String>,
+    controllers_by_class: HashMap<String, String>,
+}
+
+impl Controllers {
+    fn learn(&mut self, object: &Object) {
+        match object {
+            Object::GatewayClass(class) => {
+                let name = class.metadata.name.clone().unwrap_or_default();
+                let controller = class.spec.controller_name.clone();
+                self.controllers_by_class.insert(name, controller);
+            }
+            Object::Gateway(gateway) => {
+                let name = NamespacedName::of(&gateway.metadata).to_string();
+                let class = gateway.spec.gateway_class_name.clone();
+                self.classes_by_gateway.insert(name, class);
+            }
+            _ => {}
+        }
+    }
+
+    fn of(&self, gateway: &str) -> Option<String> {
+        let class = self.classes_by_gateway.get(gateway)?;
+        self.controllers_by_class.get(class).cloned()
+    }
+}
+
 async fn of_kind(
     cluster: &Cluster,
     wanted: &Wanted,
-    namespaces: &[String],
+    namespaces: &BTreeSet<&str>,
 ) -> Result<Vec<Object>, String> {
     let mut why = String::new();
     for version in wanted.versions {
