@@ -37,3 +37,8 @@ pub(super) static PROGRAM: Program = Program {
 pub fn help() -> String {
     PROGRAM.help()
 }
+
+/// The manual page.
+pub fn man() -> String {
+    PROGRAM.man(crate::VERSION, &["stunnerctl", "stunner"])
+}

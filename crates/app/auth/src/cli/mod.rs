@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use stunner_flags::{EXIT_USAGE, Environment, UsageError};
 
-pub use help::help;
+pub use help::{help, man};
 pub use options::{Options, Review};
 
 use crate::VERSION;

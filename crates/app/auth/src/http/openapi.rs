@@ -115,15 +115,19 @@ fn turn_parameters() -> Vec<Value> {
         parameter(
             "public-addr",
             false,
-            "An IP address or DNS name to tell in URIs instead of those that the gateways have.",
-            json!({"type": "string", "pattern": HOST}),
+            "An IP address other than 0.0.0.0 and ::, or a DNS name, to tell in URIs instead of those that the gateways have.",
+            json!({
+                "type": "string",
+                // An empty one counts as none.
+                "anyOf": [{"format": "hostname"}, {"format": "ipv4"}, {"format": "ipv6"}, {"maxLength": 0}],
+                // Wildcards, however they are written; and a name does not end in a number (RFC 3696 §2).
+                "not": {"anyOf": [{"pattern": "^[0.:]+$"}, {"allOf": [
+                    {"pattern": "(^|[.])[0-9]+$"}, {"not": {"format": "ipv4"}}, {"not": {"format": "ipv6"}},
+                ]}]},
+            }),
         ),
     ]
 }
-
-/// An IPv4 address that does not begin with 0, or a DNS name whose last label begins with a letter. IPv6 addresses are
-/// accepted too, and too long to say; so are names with underscores.
-const HOST: &str = "^(([a-zA-Z0-9]([a-zA-Z0-9-]{0,20}[a-zA-Z0-9])?\\.){0,3}[a-zA-Z]([a-zA-Z0-9-]{0,20}[a-zA-Z0-9])?|[1-9][0-9]?(\\.[1-9]?[0-9]){3}|2001:db8:(:[1-9a-f][0-9a-f]{0,3}){1,3})?$";
 
 fn ice_parameters() -> Vec<Value> {
     let mut parameters = turn_parameters();
