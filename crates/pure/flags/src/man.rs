@@ -80,10 +80,12 @@ impl Manual<'_> {
             }
             Parts::below(command.foot).print(&mut page);
         }
-        page.push_str(match self.commands.is_empty() {
-            true => ".SH OPTIONS\n",
-            false => ".SH OPTIONS OF EVERY COMMAND\n",
-        });
+        if !self.flags.is_empty() {
+            page.push_str(match self.commands.is_empty() {
+                true => ".SH OPTIONS\n",
+                false => ".SH OPTIONS OF EVERY COMMAND\n",
+            });
+        }
         let mut section = "";
         for flag in self.flags {
             if flag.section != section {

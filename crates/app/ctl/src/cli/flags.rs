@@ -16,8 +16,10 @@ mod first {
     const RESULT: &str = "Result";
 
     flags! {
-        OUTPUT = short('o', flag(RESULT, "output", Value("FORM"), "STUNNER_CTL_OUTPUT", "summary",
-            "summary and string for people, json (one line per object), yaml, or jsonpath=TEMPLATE as kubectl has it"));
+        OUTPUT = short('o', flag(RESULT, "output", Value("summary|string|json|yaml|jsonpath=TEMPLATE"),
+            "STUNNER_CTL_OUTPUT", "summary",
+            "For people: summary, or string for one line each; for programs: json (one line per object), yaml, or a \
+             template as kubectl has it"));
         ALL_NAMESPACES = short('a', flag(RESULT, "all-namespaces", Switch, "STUNNER_CTL_ALL_NAMESPACES", "",
             "Gateways of all namespaces; -A means the same"));
     }

@@ -1,7 +1,7 @@
 //! What `stunnerctl help` prints.
 
 use stunner_document::nearest;
-use stunner_flags::{Program, UsageError};
+use stunner_flags::{Manual, Program, UsageError};
 
 use super::flags;
 use crate::commands;
@@ -11,7 +11,6 @@ Looks into gateways, their dataplanes and the way to them
 
 Usage:
   stunnerctl COMMAND [FLAGS] [ARGUMENTS]
-
 ";
 
 const FOOT: &str = "
@@ -29,17 +28,27 @@ pub(super) static ROOT: Program = Program {
 };
 
 pub(super) fn overview() -> String {
+    let others = [
+        ("version", "print the version"),
+        ("help [COMMAND]", "print this help, or that of a command"),
+    ];
+    let groups = commands::groups().map(|(title, group)| {
+        let lines = group.iter().map(|entry| (entry.usage, entry.summary));
+        (title, lines.collect::<Vec<_>>())
+    });
+    let groups: Vec<_> = groups
+        .into_iter()
+        .chain([("Other", others.to_vec())])
+        .collect();
+    let lines = groups.iter().flat_map(|(_, lines)| lines);
+    let width = lines.map(|(usage, _)| usage.len()).max().unwrap_or(0);
     let mut text = HEAD.to_owned();
-    for (title, group) in commands::groups() {
-        text.push_str(&format!("{title}:\n"));
-        for entry in group {
-            text.push_str(&format!("  {:<24} {}\n", entry.usage, entry.summary));
+    for (title, lines) in groups {
+        text.push_str(&format!("\n{title}:\n"));
+        for (usage, summary) in lines {
+            text.push_str(&format!("  {usage:<width$}  {summary}\n"));
         }
-        text.push('\n');
     }
-    text.push_str(
-        "Other:\n  version                  print the version\n  help [COMMAND]           print this help, or that of a command\n",
-    );
     text.push_str(FOOT);
     text
 }
@@ -65,4 +74,20 @@ pub fn help() -> Vec<(&'static str, String)> {
         .iter()
         .map(|entry| (entry.program.name, entry.program.help()));
     std::iter::once(overview).chain(commands).collect()
+}
+
+/// The manual page.
+pub fn man() -> String {
+    let commands: Vec<&Program> = commands::ALL.iter().map(|entry| &entry.program).collect();
+    let manual = Manual {
+        name: "stunnerctl",
+        version: crate::VERSION,
+        purpose: "look into gateways, their dataplanes and the way to them",
+        head: HEAD,
+        flags: flags::ALL,
+        commands: &commands,
+        foot: FOOT,
+        see_also: &["stunner", "stunnerd", "turncat", "icetester", "authd"],
+    };
+    manual.page()
 }

@@ -17,7 +17,7 @@ use stunner_flags::{EXIT_USAGE, Environment, UsageError};
 use stunner_telemetry::logging;
 
 pub(crate) use globals::Globals;
-pub use help::help;
+pub use help::{help, man};
 
 use crate::VERSION;
 use crate::commands::{self, Command};

@@ -100,9 +100,8 @@ fn describe_listener(listener: &Value, document: &Value, text: &mut String) {
         Some(NODE_ADDRESS_PLACEHOLDER) => "the node's address".to_owned(),
         Some(address) => address.to_owned(),
     };
-    let _ = writeln!(text, "    Relays from: {at}");
     let port = listener["port"].as_u64().unwrap_or(3478);
-    let _ = writeln!(text, "    Port: {port}");
+    let _ = writeln!(text, "    Serves: port {port}, relays from {at}");
     if let Some(traffic) = traffic(&listener["stats"]) {
         let _ = writeln!(text, "    Traffic: {traffic}");
     }

@@ -28,7 +28,7 @@ pub(crate) enum Machine {
     JsonPath(Box<Template>),
 }
 
-const HINT: &str = "give `summary`, `json`, `yaml`, `string` or `jsonpath=TEMPLATE`";
+const HINT: &str = "give `summary`, `string`, `json`, `yaml` or `jsonpath=TEMPLATE`";
 
 impl Form {
     /// What was asked for, with a template checked before anything is fetched.

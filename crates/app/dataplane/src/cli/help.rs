@@ -31,3 +31,11 @@ pub(super) static PROGRAM: Program = Program {
 pub fn help() -> String {
     PROGRAM.help()
 }
+
+/// The manual page.
+pub fn man() -> String {
+    PROGRAM.man(
+        env!("CARGO_PKG_VERSION"),
+        &["stunner", "stunnerctl", "turncat"],
+    )
+}

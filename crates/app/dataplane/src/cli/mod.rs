@@ -16,7 +16,7 @@ mod tests;
 use std::ffi::OsString;
 
 pub use check::{CheckReport, check};
-pub use help::help;
+pub use help::{help, man};
 pub use options::{KubernetesFlags, LogFormat, Options};
 pub use report::report_load;
 pub use stunner_flags::{EXIT_OK, EXIT_PROBLEM, EXIT_USAGE, UsageError, report};

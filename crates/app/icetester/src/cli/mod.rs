@@ -81,6 +81,11 @@ pub fn help() -> String {
     PROGRAM.help()
 }
 
+/// The manual page.
+pub fn man() -> String {
+    PROGRAM.man(VERSION, &["stunnerctl", "stunner"])
+}
+
 /// Reads a command line. `args` begins with the name of the program, as [`std::env::args_os`] does.
 pub fn parse(
     args: impl Iterator<Item = OsString>,

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 
 use stunner_flags::{Environment, UsageError};
 
-pub use help::help;
+pub use help::{help, man};
 pub use logs::Logs;
 pub use options::Options;
 

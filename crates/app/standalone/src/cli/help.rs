@@ -1,6 +1,6 @@
 //! The commands as their help describes them.
 
-use stunner_flags::Program;
+use stunner_flags::{Manual, Program};
 
 use super::flags;
 
@@ -142,4 +142,24 @@ pub fn help() -> Vec<(&'static str, String)> {
     let commands = [&RUN, &INIT, &CHECK, &TRANSLATE, &BENCH];
     let commands = commands.map(|program| (program.name, program.help()));
     std::iter::once(overview).chain(commands).collect()
+}
+
+/// The manual page. The other two programs that `stunner` also is have pages of their own.
+pub fn man() -> String {
+    let manual = Manual {
+        name: "stunner",
+        version: crate::VERSION,
+        purpose: "the whole media gateway in one program",
+        head: OVERVIEW,
+        flags: &[],
+        commands: &[&RUN, &INIT, &CHECK, &TRANSLATE, &BENCH],
+        foot: "",
+        see_also: &[
+            "stunnerd",
+            "stunner-gateway-operator",
+            "stunnerctl",
+            "turncat",
+        ],
+    };
+    manual.page()
 }

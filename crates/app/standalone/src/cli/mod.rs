@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use stunner_document::nearest;
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, Environment, Program, UsageError};
 
-pub use help::help;
+pub use help::{help, man};
 pub use options::{
     CheckOptions, CheckOutput, InitOptions, RunOptions, RunOutput, TranslateOptions,
     TranslateOutput,

@@ -54,3 +54,8 @@ Examples:
 pub fn help() -> String {
     PROGRAM.help()
 }
+
+/// The manual page.
+pub fn man() -> String {
+    PROGRAM.man(crate::VERSION, &["stunnerctl", "stunnerd"])
+}

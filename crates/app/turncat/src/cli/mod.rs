@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, Environment, UsageError, report};
 use thiserror::Error;
 
-pub use help::help;
+pub use help::{help, man};
 pub use options::Options;
 
 use crate::ends::{LocalEndError, PeerEndError};

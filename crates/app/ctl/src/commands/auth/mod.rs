@@ -71,12 +71,20 @@ pub(super) async fn run(
         globals.namespace.as_deref(),
         globals.all_namespaces,
     )?;
-    if wanted.namespace.is_none() && wanted.name.is_some() {
-        return Err(Failure::Usage(UsageError::new(
-            "a Gateway needs its namespace",
-            "give it with -n, or write NAMESPACE/NAME",
-        )));
-    }
+    let wanted = match wanted {
+        // As the Go tool does it: scripts may pass the name always and rely on `-n` to choose.
+        Wanted {
+            namespace: None,
+            name: Some(name),
+        } => {
+            out.note(&format!(
+                "warning: Gateway `{name}` is left out of the question, as its namespace is not given\n\
+                 hint: give it with -n, or write NAMESPACE/NAME"
+            ));
+            Wanted::default()
+        }
+        wanted => wanted,
+    };
     let place = match &options.service.address {
         Some(address) => Place::direct(address, options.service.port())?,
         None => {
@@ -188,6 +196,14 @@ mod tests {
         assert_eq!(
             asked(Some("gw"), Some("stunner"), None, true),
             "/?gateway=gw&namespace=stunner&service=turn"
+        );
+    }
+
+    #[test]
+    fn a_name_may_bring_its_namespace_along() {
+        assert_eq!(
+            asked(Some("stunner/gw"), None, None, false),
+            "/ice?gateway=gw&namespace=stunner&service=turn"
         );
     }
 

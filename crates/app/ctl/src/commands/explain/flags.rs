@@ -16,7 +16,7 @@ flags! {
         "The listener that the client uses; without it, all of the gateway");
     PROTOCOL = flag(QUESTION, "protocol", Value("udp|tcp"), "STUNNER_CTL_PROTOCOL", "udp",
         "How the peer is reached; tcp is for allocations of RFC 6062");
-    CONFIG = flag(SOURCE, "config", Value("FILE"), "", "",
+    CONFIG = flag(SOURCE, "config", Value("FILE"), "STUNNER_CTL_EXPLAIN_CONFIG", "",
         "Answer from a dataplane config in this file (- for standard input), or from the configs of \
          `stunner translate -o json`, instead of asking anybody");
     ADMIN = SHARED_ADMIN;
