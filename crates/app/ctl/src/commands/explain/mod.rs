@@ -55,7 +55,6 @@ GATEWAY is NAME or NAMESPACE/NAME. All its pods are asked; where there are none 
   stunnerctl explain stunner/udp-gateway --client 198.51.100.7 --peer 10.1.2.3:5000
   stunnerctl explain udp-gateway --peer 10.1.2.3:5000 --admin localhost:8087
   stunner translate -o json ./manifests | stunnerctl explain udp-gateway --peer 10.1.2.3:5000 --config -
-
 ",
         foot: "
 Exit codes: 0 every listener in question admits the peer, 1 one of them does not, or there is a problem, 2 wrong usage.
@@ -150,8 +149,8 @@ pub(super) async fn run(
             out.value(form, &value)?;
         }
         _ => {
-            for verdict in &verdicts {
-                out.text(&verdict.text(question))?;
+            for text in verdict::texts(&verdicts, question) {
+                out.text(&text)?;
             }
             if let Some(visitor) = &visitor {
                 out.text(&visitor.text())?;

@@ -328,6 +328,49 @@ fn dataplanes_that_differ_are_named_with_what_each_says() {
 }
 
 #[test]
+fn listeners_with_the_same_to_say_are_told_of_once() {
+    let question = question("10.0.1.9:5000", PeerTransport::Udp);
+    let answers = |listener: &str, reason: &str| {
+        let mut explanation = denied("10.0.1.9:5000", reason);
+        explanation.listener = listener.to_owned();
+        [Answer {
+            source: "127.0.0.1:8087".to_owned(),
+            explanation,
+            unresolved: Vec::new(),
+        }]
+    };
+    let all = [
+        answers("ns/gw/tcp", "no_route"),
+        answers("ns/gw/tls", "port"),
+        answers("ns/gw/udp", "no_route"),
+        answers("ns/other/udp", "no_route"),
+    ];
+    let known = Known::default();
+    let verdicts: Vec<Verdict<'_>> = all
+        .iter()
+        .filter_map(|answers| Verdict::of(answers, &question, &known))
+        .collect();
+    let texts = super::verdict::texts(&verdicts, &question);
+    let heads: Vec<&str> = texts
+        .iter()
+        .filter_map(|text| text.lines().next())
+        .collect();
+    assert_eq!(
+        heads,
+        [
+            "denied: clients of ns/gw/{tcp,udp} do not reach 10.0.1.9:5000/udp",
+            "denied: clients of ns/gw/tls do not reach 10.0.1.9:5000/udp",
+            "denied: clients of ns/other/udp do not reach 10.0.1.9:5000/udp",
+        ]
+    );
+    assert!(
+        texts[0].contains("not in any route of `ns/gw/{tcp,udp}`"),
+        "{}",
+        texts[0]
+    );
+}
+
+#[test]
 fn without_kubernetes_objects_the_advice_is_general() {
     let question = question("10.0.1.9:5000", PeerTransport::Udp);
     let answers = [Answer {

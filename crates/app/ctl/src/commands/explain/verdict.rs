@@ -177,6 +177,36 @@ impl<'a> Verdict<'a> {
     }
 }
 
+/// The texts of all verdicts. Listeners of a gateway that have the same to say are told of once:
+/// `namespace/gateway/{tcp,udp}`.
+pub(super) fn texts(verdicts: &[Verdict<'_>], question: &Question) -> Vec<String> {
+    /// Stands for the listener; names hold no such character.
+    const LISTENER: &str = "\u{0}";
+    let mut said: Vec<(String, &str, Vec<&str>)> = Vec::new();
+    for verdict in verdicts {
+        let listener = verdict.explanation.listener.as_str();
+        let text = verdict.text(question).replace(listener, LISTENER);
+        let (gateway, name) = listener.rsplit_once('/').unwrap_or(("", listener));
+        let mut alike = said.iter_mut();
+        match alike.find(|(other, of, _)| *other == text && *of == gateway) {
+            Some((_, _, names)) => names.push(name),
+            None => said.push((text, gateway, vec![name])),
+        }
+    }
+    let told = said.into_iter().map(|(text, gateway, names)| {
+        let names = match names.as_slice() {
+            [name] => (*name).to_owned(),
+            names => format!("{{{}}}", names.join(",")),
+        };
+        let listener = match gateway {
+            "" => names,
+            gateway => format!("{gateway}/{names}"),
+        };
+        text.replace(LISTENER, &listener)
+    });
+    told.collect()
+}
+
 fn summary(explanation: &Explanation) -> String {
     let what = match (&explanation.cluster, &explanation.reason) {
         (Some(cluster), _) => format!("admitted by {cluster}"),

@@ -39,7 +39,6 @@ session. -o wide adds listener, transports, idle time, time left and packets.
   stunnerctl sessions --kill stunner/udp-gateway-7c9f-x2/0-17-3
   stunnerctl sessions --username ann --kill-selected --yes
   stunnerctl sessions --admin localhost:8087 -o json
-
 ",
         foot: "
 A client whose session ends learns of it by its next request and may allocate again: to keep a user out, change the

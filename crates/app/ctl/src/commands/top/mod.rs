@@ -52,7 +52,6 @@ GATEWAY is NAME or NAMESPACE/NAME; without it, all gateways of the namespace are
 
   stunnerctl top -n stunner udp-gateway
   stunnerctl top --admin localhost:8087       what a local `stunner run` does
-
 ",
         foot: "
 Keys: q quit, s next order, r reverse it, f fold listeners and pods, p or space pause, / filter, arrows scroll.
