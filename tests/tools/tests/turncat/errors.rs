@@ -145,8 +145,9 @@ fn server_with(identity: &Identity) -> Server {
 #[test]
 fn certificates_that_are_not_to_be_trusted() {
     let (ca, dir) = (TestCa::new(), tempfile::tempdir().expect("a folder"));
-    let expired = server_with(&expired_identity(dir.path()));
-    let trusted = dir.path().join("expired.crt").display().to_string();
+    let root = ca.write_root(dir.path()).display().to_string();
+    let env = [("SSL_CERT_FILE", root.as_str())];
+    let expired = server_with(&ca.expired("expired"));
     let unknown = server_with(&ca.ecdsa("unknown"));
     for transport in [Transport::Tls, Transport::Dtls] {
         let uri = |server: &Server, host: &str| {
@@ -156,7 +157,6 @@ fn certificates_that_are_not_to_be_trusted() {
                 transport.name()
             )
         };
-        let env = [("SSL_CERT_FILE", trusted.as_str())];
         let ended = Turncat::start_with(&["-", &uri(&expired, "127.0.0.1"), PEER], &env).end();
         expect_problem(
             &ended,
@@ -168,8 +168,6 @@ fn certificates_that_are_not_to_be_trusted() {
         expect_problem(&ended, "the certificate of 127.0.0.1:", "SSL_CERT_FILE");
 
         // The name that is asked for is the name that is checked.
-        let root = ca.write_root(dir.path()).display().to_string();
-        let env = [("SSL_CERT_FILE", root.as_str())];
         let other = [
             "--sni",
             "other.example",
@@ -197,48 +195,6 @@ fn certificates_that_are_not_to_be_trusted() {
             Some(0),
             "{transport:?}: --insecure takes any certificate"
         );
-    }
-}
-
-/// A certificate of its own that ended yesterday; rcgen's CA of the harness makes only good ones.
-fn expired_identity(dir: &std::path::Path) -> Identity {
-    let (cert, key) = (dir.join("expired.crt"), dir.join("expired.key"));
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-        ])
-        .args([
-            "-subj",
-            "/CN=expired",
-            "-addext",
-            "subjectAltName=IP:127.0.0.1",
-        ])
-        .args([
-            "-not_before",
-            "20200101000000Z",
-            "-not_after",
-            "20200201000000Z",
-        ])
-        .arg("-keyout")
-        .arg(&key)
-        .arg("-out")
-        .arg(&cert)
-        .output()
-        .expect("openssl req");
-    assert!(
-        made.status.success(),
-        "{}",
-        String::from_utf8_lossy(&made.stderr)
-    );
-    Identity {
-        chain_pem: std::fs::read_to_string(cert).expect("a certificate"),
-        key_pem: std::fs::read_to_string(key).expect("a key"),
     }
 }
 

@@ -246,7 +246,7 @@ fn two_discovery_services_are_refused_by_name() {
     let path = file.path().display().to_string();
     let ended = ask(&["--kubeconfig", &path], "k8s://interop/gateway:udp", &[]);
     expect_problem(&ended, "several ", "--cds-server-namespace");
-    for name in ["operator-a", "operator-b"] {
+    for name in ["stunner-system/one", "old/other"] {
         assert!(ended.stderr.contains(name), "{}", ended.stderr);
     }
 }

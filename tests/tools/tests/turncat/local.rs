@@ -120,18 +120,17 @@ fn a_socket_may_have_an_abstract_name() {
 
 #[test]
 fn names_work_at_every_end() {
-    let stage = stage();
-    let port = stage.peer.rsplit(':').next().expect("a port").to_owned();
+    let server = Server::start(Auth::Static);
+    // The name may stand for either family.
+    let port = free_port();
+    let mut peers = vec![UdpEcho::start(&format!("127.0.0.1:{port}"))];
+    if interop_tests::skip::ipv6().is_ok() {
+        peers.push(UdpEcho::start(&format!("[::1]:{port}")));
+    }
     let peer = format!("udp://localhost:{port}");
-    let mut turncat =
-        stage
-            .server
-            .turncat("udp://localhost:0", Transport::Tls, "localhost", &peer, &[]);
-    let end = turncat.ready();
-    // The name may stand for either family; the echo listens at IPv4 only, so that is what the test can tell.
-    let mut client = Client::connect(&end);
-    client.send(b"hello");
-    if client.receives(b"hello", Duration::from_secs(2)) {
+    for transport in [Transport::Tls, Transport::Dtls] {
+        let mut turncat = server.turncat("udp://localhost:0", transport, "localhost", &peer, &[]);
+        Client::connect(&turncat.ready()).echoes(b"hello");
         assert_eq!(turncat.interrupt().code, Some(0));
     }
 }

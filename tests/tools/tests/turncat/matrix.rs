@@ -63,7 +63,7 @@ fn every_near_end_echoes_over_every_transport() {
             scope.spawn(|| {
                 while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let server = &servers[usize::from(cell.auth == Auth::Ephemeral)];
-                    eprintln!("{cell:?}");
+                    let _named = Named(*cell);
                     echo(*cell, server, &peers[usize::from(cell.v6)]);
                 }
             });
@@ -75,6 +75,17 @@ fn every_near_end_echoes_over_every_transport() {
             server.stunnerd.allocation_count() == Some(0)
         });
         assert!(none, "allocations are left over");
+    }
+}
+
+/// Says which cell failed.
+struct Named(Cell);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed: {:?}", self.0);
+        }
     }
 }
 

@@ -6,7 +6,6 @@ mod streams;
 mod udp;
 
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
@@ -78,11 +77,4 @@ impl fmt::Display for Local {
 async fn after_failed_accept(error: io::Error) {
     tracing::warn!("cannot take a client: {error}");
     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-}
-
-/// Tells of a session that failed.
-async fn told(session: impl Future<Output = Result<crate::tunnel::End, SessionError>>) {
-    if let Err(error) = session.await {
-        tracing::warn!("hint: {}", error.hint());
-    }
 }

@@ -12,8 +12,8 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+use super::after_failed_accept;
 use super::bind::{BindError, bind};
-use super::{after_failed_accept, told};
 use crate::ends::{HostPort, LocalEnd};
 use crate::tunnel::{Origin, Outlet, Route, Session, inbox};
 
@@ -158,7 +158,8 @@ async fn serve_one(
         outlet: Outlet::Stream(writer),
     };
     tokio::select! {
-        () = told(session.run(stop)) => {}
+        // Told by the session itself.
+        _ = session.run(stop) => {}
         // Ends first when the client has said everything; the session goes on.
         () = async {
             read_into(reader, queue).await;

@@ -12,8 +12,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tracing::warn;
 
+use super::after_failed_accept;
 use super::bind::{BindError, bind};
-use super::{after_failed_accept, told};
 use crate::ends::HostPort;
 use crate::tunnel::{Origin, Outlet, Route, Session, inbox};
 
@@ -107,17 +107,7 @@ impl UdpEnd {
 }
 
 async fn serve_one(session: Session, mut stop: watch::Receiver<bool>) {
-    let failed = {
-        let stop = stop.clone();
-        let mut failed = false;
-        told(async {
-            let ended = session.run(stop).await;
-            failed = ended.is_err();
-            ended
-        })
-        .await;
-        failed
-    };
+    let failed = session.run(stop.clone()).await.is_err();
     if failed {
         let _ = tokio::time::timeout(HOLD_OFF, stop.wait_for(|stop| *stop)).await;
     }

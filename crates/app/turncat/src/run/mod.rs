@@ -143,7 +143,8 @@ struct Report(Arc<Route>);
 
 impl Drop for Report {
     fn drop(&mut self) {
-        for line in self.0.statistics.report().lines() {
+        let report = self.0.statistics.report();
+        for line in report.lines() {
             say(&format!("turncat: {line}\n"));
         }
     }

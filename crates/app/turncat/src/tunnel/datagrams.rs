@@ -238,7 +238,7 @@ async fn watch_over(route: &Route, link: &Link, origin: Origin, activity: &Activ
             Err(ClientError::Lost(lost)) => return Outcome::Lost(lost),
             Err(error @ ClientError::Timeout { .. }) => {
                 debug!("the server does not answer: {error}");
-                return Outcome::Lost(Lost::Expired);
+                return Outcome::Lost(Lost::Silent);
             }
             // What the server says of the allocation comes out at `Relay::lost`.
             Err(error) => debug!("refreshing: {error}"),

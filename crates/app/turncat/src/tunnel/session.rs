@@ -8,7 +8,7 @@ use stunner_client::Lost;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::outlet::Outlet;
 use super::route::{OpenError, Route};
@@ -93,19 +93,26 @@ impl Session {
                 Origin::Datagrams | Origin::Stream => self.route.reopen(None).await,
             }
         };
-        let link = tokio::select! {
-            link = opening => link?,
+        let (client, origin) = (self.client.clone(), self.origin);
+        let opened = tokio::select! {
+            opened = opening => opened,
             () = stopped(&mut stop) => return Ok(End::Stopped),
         };
-        info!(client = %self.client, relayed = %link.relay.relayed(), "new client");
-        let client = self.client.clone();
-        let ended = match link.stream {
-            None => datagrams::carry(self, link, stop).await,
-            Some(_) => stream::carry(self, link, stop).await,
+        let ended = match opened {
+            Ok(link) => {
+                info!(%client, relayed = %link.relay.relayed(), "new client");
+                match link.stream {
+                    None => datagrams::carry(self, link, stop).await,
+                    Some(_) => stream::carry(self, link, stop).await,
+                }
+            }
+            Err(error) => Err(error.into()),
         };
         match &ended {
             Ok(end) => info!(%client, "client gone: {end:?}"),
-            Err(error) => warn!(%client, "client let go: {error}"),
+            // The end of standard input's session is the end of the process, which says why.
+            Err(error) if origin == Origin::Stdio => debug!("{error}"),
+            Err(error) => warn!(%client, "client let go: {error}; {}", error.hint()),
         }
         ended
     }
