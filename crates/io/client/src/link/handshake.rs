@@ -1,6 +1,5 @@
 //! TLS and DTLS: whom to trust, and the handshake.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use openssl::x509::store::X509StoreBuilder;
 use openssl::x509::verify::X509VerifyFlags;
 use openssl::x509::{X509, X509VerifyResult};
 
-use super::{Io, Socket};
+use super::{Io, Socket, roots};
 use crate::certificate::fault_of;
 use crate::{CertificateFault, ClientError, Connect, Roots, ServerTransport};
 
@@ -53,7 +52,7 @@ impl Security {
         let mut builder = SslConnector::builder(method).map_err(failed)?;
         builder.set_options(SslOptions::NO_QUERY_MTU | SslOptions::IGNORE_UNEXPECTED_EOF);
         match &connect.tls.roots {
-            Roots::System => check_root_file()?,
+            Roots::System => roots::trust_system(&mut builder)?,
             Roots::Pem(pem) => {
                 let mut store = X509StoreBuilder::new().map_err(failed)?;
                 for root in X509::stack_from_pem(pem.as_bytes()).map_err(failed)? {
@@ -140,21 +139,6 @@ fn unreported(ssl: &openssl::ssl::SslRef) -> Option<CertificateFault> {
     let result = ssl.verify_result();
     (result != X509VerifyResult::OK)
         .then(|| CertificateFault::Other(result.error_string().to_owned()))
-}
-
-/// OpenSSL passes over a file that it cannot read, and then trusts nobody.
-fn check_root_file() -> Result<(), ClientError> {
-    let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
-        return Ok(());
-    };
-    let path = Path::new(&path);
-    let failed = |why: String| ClientError::Roots {
-        path: path.to_owned(),
-        why,
-    };
-    std::fs::File::open(path)
-        .map_err(|error| failed(error.to_string()))
-        .map(drop)
 }
 
 pub(super) fn tls_error(connect: &Connect, why: String) -> ClientError {

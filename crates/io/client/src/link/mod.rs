@@ -6,6 +6,7 @@ mod handshake;
 mod io;
 mod open;
 mod reader;
+mod roots;
 mod socket;
 mod writer;
 
