@@ -258,14 +258,18 @@ impl World {
         walk
     }
 
-    /// Waits until nothing is dead.
+    /// Waits until nothing is dead, and the hops on the way that the operator is slow to report are well.
     pub async fn is_well(&self, args: &[&str]) -> Value {
         let args = [args, &["-o", "json"]].concat();
         eventually_within(PATIENCE, "no hop is dead", async || {
             let said = self.doctor(&args);
-            match said.code {
-                Some(0) => Ok(said.json()),
-                _ => Err(format!("{said:?}")),
+            let walk = said.json();
+            let is_reported = lines(&walk, "gateway")
+                .iter()
+                .all(|it| it["verdict"] == "ok");
+            match said.code == Some(0) && is_reported && !lines(&walk, "allocate").is_empty() {
+                true => Ok(walk),
+                false => Err(format!("{said:?}")),
             }
         })
         .await
