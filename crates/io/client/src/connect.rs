@@ -67,18 +67,21 @@ impl Connect {
         }
     }
 
-    /// A server by its URI: resolves the name, checks certificates against it, and takes over the credentials.
-    pub async fn to(uri: &ServerUri) -> Result<Self, ClientError> {
-        let addresses = uri.resolve().await?;
-        let mut connect = Connect::new(addresses[0], uri.transport);
+    /// A server by its URI: resolves the name, checks certificates against it, and takes over the credentials. One for
+    /// each address of the name, in the resolver's order; never none.
+    pub async fn to_each(uri: &ServerUri) -> Result<Vec<Self>, ClientError> {
         let is_address = uri.host.contains(':') || uri.host.parse::<IpAddr>().is_ok();
-        if !is_address {
-            connect.tls.sni = Some(uri.host.clone());
-        }
-        if let Some((username, password)) = &uri.credentials {
-            connect = connect.with_password(username, password);
-        }
-        Ok(connect)
+        let to = |address| {
+            let mut connect = Connect::new(address, uri.transport);
+            if !is_address {
+                connect.tls.sni = Some(uri.host.clone());
+            }
+            match &uri.credentials {
+                Some((username, password)) => connect.with_password(username, password),
+                None => connect,
+            }
+        };
+        Ok(uri.resolve().await?.into_iter().map(to).collect())
     }
 
     /// With a user name and password.

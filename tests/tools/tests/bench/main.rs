@@ -1,6 +1,6 @@
 //! `stunner bench` against the real `stunnerd`.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -302,7 +302,23 @@ fn wrong_usage_exits_with_two() {
 #[test]
 fn too_much_loss_is_a_problem_where_a_bound_is_given() {
     let scene = Scene::start();
-    // Nobody answers at the discard port of a peer that is admitted, so nothing comes back.
+    let echo = every_second_packet();
+    let echo = echo.as_str();
+    let uri = uri(&scene, Transport::Udp);
+    let load = [&uri, "--echo", echo, "-n", "1", "-r", "200", "-t", "500ms"];
+    let lossy = finished(&[&load[..], &["--max-loss", "10"]].concat());
+    assert_eq!(lossy.code, Some(1), "{lossy:?}");
+    assert!(lossy.stderr.contains("--max-loss"), "{lossy:?}");
+    for bound in [&["--max-loss", "90%"][..], &[]] {
+        let fine = finished(&[&load[..], bound].concat());
+        assert_eq!(fine.code, Some(0), "{fine:?}");
+    }
+}
+
+#[test]
+fn a_peer_that_nothing_comes_back_from_fails_its_sessions() {
+    let scene = Scene::start();
+    // The discard port of an address that is admitted.
     let done = finished(&[
         &uri(&scene, Transport::Udp),
         "--echo",
@@ -311,15 +327,29 @@ fn too_much_loss_is_a_problem_where_a_bound_is_given() {
         "1",
         "-t",
         "200ms",
-        "--max-loss",
-        "1",
     ]);
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(
         done.stderr.contains("no packet reaches the peer"),
-        "{}",
-        done.stderr
+        "{done:?}"
     );
+}
+
+/// A peer that sends back only half of what it gets.
+fn every_second_packet() -> String {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let address = socket.local_addr().expect("its address").to_string();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        let mut is_kept = true;
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            is_kept = !is_kept;
+            if is_kept {
+                let _ = socket.send_to(&buffer[..length], from);
+            }
+        }
+    });
+    address
 }
 
 #[test]

@@ -18,8 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 use openssl::error::ErrorStack;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stunner_client::{
-    AllocateOptions, Connect, Credentials, Relay, RelayTransport, ServerTransport, ServerUri,
-    UriError,
+    AllocateOptions, Connect, Relay, RelayTransport, ServerTransport, ServerUri, UriError,
 };
 use stunner_flags::EXIT_PROBLEM;
 use stunner_load::{BurstMode, Far, Handshake, Load, Protocol, Swarm, Target, Traffic, Transport};
@@ -160,27 +159,20 @@ fn judge(options: &BenchOptions, tally: &Tally, peer: &str) -> bool {
 
 /// Finds server and peer, and sees whether one client gets through to the server.
 async fn prepare(options: &BenchOptions, uri: &ServerUri) -> Result<(Load, String), Problem> {
-    let mut connect = Connect::to(uri).await?;
-    connect.tls.insecure = options.insecure;
-    if options.sni.is_some() {
-        connect.tls.sni.clone_from(&options.sni);
-    }
     let (username, password) = credential(options, uri)?;
-    connect.credentials = Credentials::Static {
-        username: username.clone(),
-        password: password.clone(),
-    };
+    let servers = Connect::to_each(uri).await?.into_iter().map(|mut connect| {
+        connect.tls.insecure = options.insecure;
+        if options.sni.is_some() {
+            connect.tls.sni.clone_from(&options.sni);
+        }
+        connect.with_password(&username, &password)
+    });
+    let servers: Vec<Connect> = servers.collect();
     let echo = match &options.echo {
-        Some(echo) => Some(resolve(echo, connect.server.is_ipv4()).await?),
+        Some(echo) => Some(resolve(echo, servers[0].server.is_ipv4()).await?),
         None => None,
     };
-    let ahead = match echo {
-        Some(echo) => connect.options_for(echo, RelayTransport::Udp),
-        None => AllocateOptions::default(),
-    };
-    let relay = Relay::allocate(connect.clone(), ahead).await?;
-    let local = relay.local().ip();
-    relay.close().await;
+    let (connect, local) = go_ahead(servers, echo).await?;
     let (far, peer) = match echo {
         Some(echo) => (Far::Echo(echo), echo.to_string()),
         None => {
@@ -214,6 +206,32 @@ async fn prepare(options: &BenchOptions, uri: &ServerUri) -> Result<(Load, Strin
         patience: PATIENCE,
     };
     Ok((load, peer))
+}
+
+/// Allocates once at the first address of the server that answers; that address, and ours on the way to it.
+async fn go_ahead(
+    servers: Vec<Connect>,
+    echo: Option<SocketAddr>,
+) -> Result<(Connect, IpAddr), Problem> {
+    let mut failure = None;
+    for connect in servers {
+        let wanted = match echo {
+            Some(echo) => connect.options_for(echo, RelayTransport::Udp),
+            None => AllocateOptions::default(),
+        };
+        match Relay::allocate(connect.clone(), wanted).await {
+            Ok(relay) => {
+                let local = relay.local().ip();
+                relay.close().await;
+                return Ok((connect, local));
+            }
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    Err(failure.map_or_else(
+        || Problem::new("the server has no address", "check its name"),
+        Problem::from,
+    ))
 }
 
 fn credential(options: &BenchOptions, uri: &ServerUri) -> Result<(String, String), Problem> {

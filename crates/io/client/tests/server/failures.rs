@@ -168,7 +168,7 @@ async fn a_peer_that_no_route_admits_is_refused_with_a_hint() {
 #[tokio::test]
 async fn a_name_without_an_address_is_named() {
     let uri: ServerUri = "turn:no-such-host.invalid".parse().unwrap();
-    let error = Connect::to(&uri).await.unwrap_err();
+    let error = Connect::to_each(&uri).await.unwrap_err();
     assert!(
         matches!(&error, ClientError::Resolve { host, .. } if host == "no-such-host.invalid"),
         "{error}"
@@ -182,7 +182,7 @@ async fn a_uri_is_all_it_takes() {
     let uri: ServerUri = format!("turn://user:open%2Dsesame@localhost:{port}?transport=tcp")
         .parse()
         .unwrap();
-    let connect = Connect::to(&uri).await.unwrap();
+    let connect = Connect::to_each(&uri).await.unwrap().remove(0);
     assert_eq!(connect.tls.sni.as_deref(), Some("localhost"));
     Relay::allocate(connect, AllocateOptions::default())
         .await
