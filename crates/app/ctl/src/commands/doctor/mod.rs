@@ -79,7 +79,7 @@ pub(super) async fn run(
         None => all(&options, &globals, &cluster, out).await?,
     };
     let mut outcome = Outcome::Fine;
-    for name in gateways {
+    for (index, name) in gateways.into_iter().enumerate() {
         let mut progress = |what: &str| {
             if std::io::stderr().is_terminal() {
                 out.note(&format!("... {what}"));
@@ -101,7 +101,7 @@ pub(super) async fn run(
         if walk.is_dead() {
             outcome = Outcome::Problem;
         }
-        show(&walk, &globals, out)?;
+        show(&walk, index, &globals, out)?;
     }
     Ok(outcome)
 }
@@ -201,21 +201,23 @@ fn forbidden(what: &str, rule: &str) -> Failure {
 
 fn show_all(walks: Vec<Walk>, globals: &Globals, out: &mut Output<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::Fine;
-    for walk in &walks {
+    for (index, walk) in walks.iter().enumerate() {
         if walk.is_dead() {
             outcome = Outcome::Problem;
         }
-        show(walk, globals, out)?;
+        show(walk, index, globals, out)?;
     }
     Ok(outcome)
 }
 
-fn show(walk: &Walk, globals: &Globals, out: &mut Output<'_>) -> Result<(), Failure> {
+/// Prints the walk of this number, as soon as there is one.
+fn show(walk: &Walk, index: usize, globals: &Globals, out: &mut Output<'_>) -> Result<(), Failure> {
     match &globals.form {
         Form::Machine(form) => out.value(form, &walk.value()),
         Form::Summary | Form::String => {
             let colours = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            out.text(&walk.text(colours))
+            let gap = if index > 0 { "\n" } else { "" };
+            out.text(&format!("{gap}{}", walk.text(colours)))
         }
     }
 }
