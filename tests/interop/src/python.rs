@@ -1,4 +1,4 @@
-//! A Python environment with the pinned packages of `tests/peers/requirements.txt`.
+//! Python environments with pinned packages, those of the lists in `tests/peers`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,13 +7,18 @@ use std::sync::Mutex;
 use crate::cache::{cache_dir, fingerprint};
 use crate::skip::{self, Missing};
 
-/// The interpreter of the environment, which is made on first use.
+/// The interpreter of the environment for the Python peers, which is made on first use.
 pub fn interpreter() -> Result<PathBuf, Missing> {
+    interpreter_with("requirements.txt")
+}
+
+/// The interpreter of an environment with the packages of another list, which is made on first use.
+pub fn interpreter_with(requirements: &str) -> Result<PathBuf, Missing> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers/requirements.txt");
+    let requirements = script(requirements);
     let dir = cache_dir().join(format!("python-{}", fingerprint(&requirements)));
     let (python, done) = (dir.join("bin/python3"), dir.join("installed"));
     if done.exists() {
@@ -52,7 +57,7 @@ fn run(command: &mut Command, package: Option<&'static str>) -> Result<(), Missi
     })
 }
 
-/// A script of `tests/peers`.
+/// A file of `tests/peers`.
 pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../peers")
