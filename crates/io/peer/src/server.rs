@@ -18,8 +18,10 @@ pub struct IceServer {
 
 impl fmt::Debug for IceServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A URL may have credentials in it, before an `@`.
+        let hosts = self.urls.iter().map(|url| url.rsplit('@').next());
         f.debug_struct("IceServer")
-            .field("urls", &self.urls)
+            .field("hosts", &hosts.flatten().collect::<Vec<_>>())
             .field("username", &self.username)
             .finish_non_exhaustive()
     }

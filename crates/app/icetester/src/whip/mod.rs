@@ -7,6 +7,7 @@ mod tests;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -23,6 +24,12 @@ use crate::Settings;
 
 /// More than any offer of a browser.
 const MAX_BODY: usize = 256 * 1024;
+
+/// Long enough for any test; a caller that went away without a word frees its place sooner.
+const LIMITS: Limits = Limits {
+    idle: Duration::from_secs(30),
+    whole: Duration::from_secs(3600),
+};
 
 /// The server and its sessions. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -228,7 +235,7 @@ async fn offer(
             failure.problem
         );
     }
-    let answered = echo.answer_from(offer, gathered, Limits::default());
+    let answered = echo.answer_from(offer, gathered, LIMITS);
     let (answer, session) = answered.map_err(|error| unusable(&error))?;
     let id = place.fill(session);
     tracing::info!(scope = "icetester", "session {id} begins");

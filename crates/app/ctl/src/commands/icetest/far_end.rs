@@ -1,5 +1,7 @@
 //! The other end of a call.
 
+use std::time::Duration;
+
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,6 +10,12 @@ use stunner_peer::{EchoPeer, Gather, IceServer, Limits, Session, TransportPolicy
 
 use super::call::{Call, Hop, Kind, Problem, no_relay};
 use super::whip::Whip;
+
+/// Longer than any call; it ends with the call.
+const LIMITS: Limits = Limits {
+    idle: Duration::from_secs(30),
+    whole: Duration::from_secs(24 * 3600),
+};
 
 /// Something that answers offers.
 #[derive(Debug)]
@@ -91,7 +99,7 @@ async fn here(call: &Call, offer: &str, insecure: bool) -> Result<(String, Held)
         .candidates()
         .await
         .map_err(|error| no_relay(&error))?;
-    let answered = EchoPeer::default().answer_from(offer, gathered, Limits::default());
+    let answered = EchoPeer::default().answer_from(offer, gathered, LIMITS);
     let (answer, session) = answered.map_err(|error| {
         Problem::new(Hop::Signalling, error, "this should work; please report it")
     })?;

@@ -39,6 +39,14 @@ pub(super) async fn tell(cluster: &Cluster, store: &Store, out: &mut Output<'_>)
             lines.extend(conditions("UDPRoute", &route, parent));
         }
     }
+    let deployments = resource("apps/v1", "Deployment");
+    for deployment in store.list(&deployments, NAME).await {
+        lines.extend(conditions(
+            "Deployment",
+            &deployment,
+            &deployment.data["status"],
+        ));
+    }
     for pod in cluster.pods(Some(NAME), "").await.unwrap_or_default() {
         if !pod.ready {
             let state = if pod.running {
@@ -59,17 +67,18 @@ pub(super) async fn tell(cluster: &Cluster, store: &Store, out: &mut Output<'_>)
     }
 }
 
-/// The conditions that are not as they should be: True, but for Conflicted.
+/// Of a Deployment: it could not make its pods.
+const REPLICA_FAILURE: &str = "ReplicaFailure";
+
+/// The conditions that are not as they should be: True, but for two that tell of problems.
 fn conditions(kind: &str, object: &DynamicObject, status: &Value) -> Vec<String> {
     let name = called(object);
     let all = status["conditions"].as_array().into_iter().flatten();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     all.filter(|condition| {
-        let wanted = if condition["type"] == CONFLICTED {
-            FALSE
-        } else {
-            TRUE
-        };
+        let tells_of_problem =
+            condition["type"] == CONFLICTED || condition["type"] == REPLICA_FAILURE;
+        let wanted = if tells_of_problem { FALSE } else { TRUE };
         condition["status"] != wanted
     })
     .map(|condition| {

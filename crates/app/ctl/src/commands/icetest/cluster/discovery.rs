@@ -32,7 +32,7 @@ pub(super) async fn servers(
         let servers = match &auth {
             Some(auth) if options.cluster.turn_credential => turn(auth).await,
             Some(auth) => ice(auth).await,
-            None => minted(cluster, globals).await,
+            None => minted(globals).await,
         };
         let complete = servers.and_then(|servers| {
             direct::choose(&servers, wanted)?;
@@ -88,8 +88,10 @@ async fn turn(auth: &Http) -> Result<Vec<IceServer>, Failure> {
     }])
 }
 
-async fn minted(cluster: &Cluster, globals: &Globals) -> Result<Vec<IceServer>, Failure> {
-    let cds = Cds::discover(cluster, &globals.cds).await?.by("stunnerctl");
+async fn minted(globals: &Globals) -> Result<Vec<IceServer>, Failure> {
+    let cds = Cds::find(&globals.kubectl, &globals.cds)
+        .await?
+        .by("stunnerctl");
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());

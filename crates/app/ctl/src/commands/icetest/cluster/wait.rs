@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use stunner_api::NamespacedName;
 use stunner_api::names::GATEWAY_GROUP;
-use stunner_api::names::condition::{PROGRAMMED, TRUE};
+use stunner_api::names::condition::{PROGRAMMED, TRUE, UNKNOWN};
 use stunner_client::ServerTransport;
 use stunner_cluster::{Cluster, ConfigId, Scope};
 
@@ -82,7 +83,11 @@ async fn gateway(store: &Store, name: &str) -> Result<Option<Failure>, Failure> 
     };
     let status = &gateway.data["status"];
     let conditions = status["conditions"].as_array();
-    let programmed = conditions.and_then(|all| all.iter().find(|it| it["type"] == PROGRAMMED));
+    // Unknown is what the CRD says for as long as no operator says anything.
+    let programmed = conditions.and_then(|all| {
+        let is_said = |it: &&Value| it["type"] == PROGRAMMED && it["status"] != UNKNOWN;
+        all.iter().find(is_said)
+    });
     let is_programmed = programmed.is_some_and(|it| it["status"] == TRUE);
     let has_address = status["addresses"][0]["value"]
         .as_str()

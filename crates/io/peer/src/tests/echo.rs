@@ -11,9 +11,8 @@ use str0m::net::{Protocol, Receive};
 use str0m::{Candidate, Event, Input, Output, Rtc, RtcConfig};
 use tokio::net::UdpSocket;
 
+use super::PATIENCE;
 use crate::*;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Client {
     rtc: Rtc,
