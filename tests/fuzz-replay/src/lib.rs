@@ -12,6 +12,7 @@
 //! `fuzz/fuzz_targets/`.
 #![forbid(unsafe_code)]
 
+mod auth_query;
 mod config;
 mod framing;
 mod jsonpath;
@@ -21,6 +22,7 @@ mod server_uri;
 mod stun;
 mod translate;
 
+pub use auth_query::auth_query;
 pub use config::config;
 pub use framing::stream_framing;
 pub use jsonpath::jsonpath;
@@ -34,7 +36,7 @@ pub use translate::translate_manifests;
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its corpus folder.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("stun_message", stun_message),
     ("stream_framing", stream_framing),
     ("config", config),
@@ -43,4 +45,5 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("translate", translate_manifests),
     ("manifest", manifest),
     ("jsonpath", jsonpath),
+    ("auth_query", auth_query),
 ];
