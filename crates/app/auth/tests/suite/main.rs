@@ -5,5 +5,6 @@ mod deployment;
 mod document;
 mod recorded;
 mod reference;
+mod reviews;
 mod rules;
 mod service;
