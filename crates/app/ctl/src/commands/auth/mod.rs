@@ -101,7 +101,7 @@ pub(super) async fn run(
     match &globals.form {
         // As it came: scripts of the Go tool read it from there, whatever form they asked for.
         Form::Summary | Form::String | Form::Machine(Machine::Json) => {
-            out.text(&format!("{}\n", body.trim_end()))?;
+            out.text(&format!("{body}\n"))?;
         }
         Form::Machine(form) => {
             let value: Value = serde_json::from_str(&body).map_err(|_| {
