@@ -18,7 +18,7 @@ mod first {
     flags! {
         OUTPUT = short('o', flag(RESULT, "output", Value("summary|string|json|yaml|jsonpath=TEMPLATE"),
             "STUNNER_CTL_OUTPUT", "summary",
-            "For people: summary, or string for one line each; for programs: json (one line per object), yaml, or a \
+            "Form of the results: summary or string (one line each) for people, json (one line each), yaml or a \
              template as kubectl has it"));
         ALL_NAMESPACES = short('a', flag(RESULT, "all-namespaces", Switch, "STUNNER_CTL_ALL_NAMESPACES", "",
             "Gateways of all namespaces; -A means the same"));

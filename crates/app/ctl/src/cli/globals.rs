@@ -26,9 +26,10 @@ impl Globals {
     pub(super) fn from_given(given: &Given<'_>) -> Result<Globals, UsageError> {
         let log = match given.switch(&flags::VERBOSE)? {
             true => "all:TRACE".to_owned(),
+            // The Kubernetes client logs as an error what becomes an error of the command, with its hint, anyway.
             false => given
                 .text(&flags::LOG_LEVEL)
-                .unwrap_or_else(|| flags::LOG_LEVEL.default.to_owned()),
+                .unwrap_or_else(|| format!("{},kube_client:DISABLE", flags::LOG_LEVEL.default)),
         };
         Ok(Globals {
             form: Form::read(given)?,

@@ -157,7 +157,7 @@ async fn find(options: &Options, globals: &Globals) -> Result<Vec<Asked>, Failur
     };
     if pods.is_empty() {
         return Err(Failure::new(
-            format!("no dataplane pod serves {wanted}"),
+            format!("no dataplane pod found of {wanted}"),
             "`stunnerctl doctor` says why there is none; -n NAMESPACE looks elsewhere, -a everywhere, and \
              --pod-address asks a dataplane outside of a cluster",
         ));
