@@ -27,7 +27,7 @@ use crate::output::Output;
 /// What the user wants.
 #[derive(Debug)]
 enum Wish {
-    Command(Box<Command>, Globals),
+    Command(Box<Command>, Box<Globals>),
     /// Print this text and exit.
     Print(String),
 }
@@ -64,7 +64,7 @@ fn parse(args: impl Iterator<Item = OsString>, env: Environment<'_>) -> Result<W
     }
     let globals = Globals::from_given(&given)?;
     let command = (entry.read)(&given)?;
-    Ok(Wish::Command(Box::new(command), globals))
+    Ok(Wish::Command(Box::new(command), Box::new(globals)))
 }
 
 /// `stunnerctl help COMMAND` is the same as `stunnerctl COMMAND --help`.
@@ -97,7 +97,7 @@ pub fn main() -> ExitCode {
                 .enable_all()
                 .build()
             {
-                Ok(runtime) => runtime.block_on(command.run(globals, &mut out)),
+                Ok(runtime) => runtime.block_on(command.run(*globals, &mut out)),
                 Err(error) => Err(Failure::new(
                     format!("cannot start: {error}"),
                     "the limits of this process (`ulimit -a`) may be too low",

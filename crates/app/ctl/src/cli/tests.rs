@@ -19,7 +19,7 @@ fn parse_in(words: &[&str], env: &[(&str, &str)]) -> Result<Wish, UsageError> {
 
 fn command(words: &[&str]) -> (Command, Globals) {
     match parse_in(words, &[]) {
-        Ok(Wish::Command(command, globals)) => (*command, globals),
+        Ok(Wish::Command(command, globals)) => (*command, *globals),
         other => panic!("{words:?}: {other:?}"),
     }
 }

@@ -94,3 +94,36 @@ impl<'a> Output<'a> {
             .and_then(|()| self.notes.flush());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn printed(form: &Machine) -> String {
+        let mut data = Vec::new();
+        let mut out = Output::to(&mut data, io::sink());
+        for value in [json!({"b": "<1>", "a": [true]}), json!({"b": "x", "a": []})] {
+            out.value(form, &value).expect("printed");
+        }
+        drop(out);
+        String::from_utf8(data).expect("text")
+    }
+
+    #[test]
+    fn json_is_a_line_each_with_the_escapes_of_go() {
+        assert_eq!(
+            printed(&Machine::Json),
+            "{\"b\":\"\\u003c1\\u003e\",\"a\":[true]}\n{\"b\":\"x\",\"a\":[]}\n"
+        );
+    }
+
+    #[test]
+    fn yaml_documents_are_told_apart_and_their_keys_sorted() {
+        assert_eq!(
+            printed(&Machine::Yaml),
+            "a:\n- true\nb: <1>\n---\na: []\nb: x\n"
+        );
+    }
+}
