@@ -18,9 +18,10 @@ fn stunner() -> PathBuf {
     binary::find("STUNNER_BIN", "stunner-standalone", "stunner")
 }
 
-fn bench(arguments: &[&str]) -> Command {
+/// The command with arguments separated by spaces.
+fn bench(arguments: &str) -> Command {
     let mut command = Command::new(stunner());
-    command.arg("bench").args(arguments);
+    command.arg("bench").args(arguments.split_whitespace());
     command
 }
 
@@ -35,12 +36,12 @@ fn uri_at(server: SocketAddr, transport: Transport, password: &str) -> String {
     )
 }
 
-fn finished(arguments: &[&str]) -> Ended {
+fn finished(arguments: &str) -> Ended {
     run_to_end(&mut bench(arguments), "")
 }
 
 #[track_caller]
-fn measured(arguments: &[&str]) -> Value {
+fn measured(arguments: &str) -> Value {
     let done = finished(arguments);
     assert_eq!(done.code, Some(0), "{done:?}");
     serde_json::from_str(&done.stdout).expect("one JSON object on standard output")
@@ -58,23 +59,9 @@ fn load_passes_both_ways_over_every_transport() {
     let scene = Scene::start();
     for transport in Transport::ALL {
         let uri = uri(&scene, transport);
-        let result = measured(&[
-            &uri,
-            "--json",
-            "--insecure",
-            "--peer-address",
-            "127.0.0.1",
-            "-n",
-            "8",
-            "-r",
-            "50",
-            "-s",
-            "301",
-            "-t",
-            "1s",
-            "--threads",
-            "2",
-        ]);
+        let result = measured(&format!(
+            "{uri} --json --insecure --peer-address 127.0.0.1 -n 8 -r 50 -s 301 -t 1s --threads 2"
+        ));
         assert_eq!(result["transport"], transport.name());
         assert_eq!(result["sessions"]["ready"], 8, "{result}");
         assert_eq!(result["sessions"]["failed"], json!([]));
@@ -110,18 +97,11 @@ fn load_passes_both_ways_over_every_transport() {
 #[test]
 fn an_echo_gives_round_trips() {
     let scene = Scene::start();
-    let result = measured(&[
-        &uri(&scene, Transport::Tcp),
-        "--json",
-        "--echo",
-        &scene.peer.address().to_string(),
-        "-n",
-        "3",
-        "-r",
-        "100",
-        "-t",
-        "500ms",
-    ]);
+    let result = measured(&format!(
+        "{} --json --echo {} -n 3 -r 100 -t 500ms",
+        uri(&scene, Transport::Tcp),
+        scene.peer.address()
+    ));
     assert_whole(&result["flows"]["roundTrip"], 90);
     assert_eq!(result["flows"]["toClient"], Value::Null);
 }
@@ -129,20 +109,10 @@ fn an_echo_gives_round_trips() {
 #[test]
 fn the_largest_rate_is_what_comes_back() {
     let scene = Scene::start();
-    let result = measured(&[
-        &uri(&scene, Transport::Udp),
-        "--json",
-        "--peer-address",
-        "127.0.0.1",
-        "-n",
-        "4",
-        "-r",
-        "max",
-        "-d",
-        "to-peer",
-        "-t",
-        "500ms",
-    ]);
+    let result = measured(&format!(
+        "{} --json --peer-address 127.0.0.1 -n 4 -r max -d to-peer -t 500ms",
+        uri(&scene, Transport::Udp)
+    ));
     assert!(
         result["flows"]["toPeer"]["packetsPerSecond"]
             .as_f64()
@@ -154,20 +124,10 @@ fn the_largest_rate_is_what_comes_back() {
 #[test]
 fn sessions_start_over_the_ramp_and_are_counted_after_it() {
     let scene = Scene::start();
-    let result = measured(&[
-        &uri(&scene, Transport::Udp),
-        "--json",
-        "--peer-address",
-        "127.0.0.1",
-        "-n",
-        "20",
-        "-r",
-        "20",
-        "--ramp",
-        "2s",
-        "-t",
-        "1s",
-    ]);
+    let result = measured(&format!(
+        "{} --json --peer-address 127.0.0.1 -n 20 -r 20 --ramp 2s -t 1s",
+        uri(&scene, Transport::Udp)
+    ));
     let intervals = result["intervals"].as_array().expect("intervals");
     let early = &intervals[0];
     assert_eq!(early["measured"], false, "{result}");
@@ -188,15 +148,10 @@ fn sessions_start_over_the_ramp_and_are_counted_after_it() {
 #[test]
 fn the_report_is_for_people() {
     let scene = Scene::start();
-    let done = finished(&[
-        &uri(&scene, Transport::Udp),
-        "--peer-address",
-        "127.0.0.1",
-        "-n",
-        "2",
-        "-t",
-        "500ms",
-    ]);
+    let done = finished(&format!(
+        "{} --peer-address 127.0.0.1 -n 2 -t 500ms",
+        uri(&scene, Transport::Udp)
+    ));
     assert_eq!(done.code, Some(0), "{done:?}");
     for part in [
         "2 sessions over UDP",
@@ -223,94 +178,74 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let udp = scene.address(Transport::Udp);
     let closed = SocketAddr::from(([127, 0, 0, 1], interop_tests::ports::free_port()));
     let good = uri(&scene, Transport::Udp);
-    let cases: [(&str, Vec<String>, &str); 7] = [
+    let cases = [
         (
             "wrong password",
-            vec![uri_at(udp, Transport::Udp, "wrong")],
+            uri_at(udp, Transport::Udp, "wrong"),
             "password",
         ),
         (
             "nothing listens",
-            vec![uri_at(closed, Transport::Tcp, PASSWORD)],
+            uri_at(closed, Transport::Tcp, PASSWORD),
             "hint:",
         ),
         (
             "no credential",
-            vec![format!("turn:{udp}?transport=udp")],
+            format!("turn:{udp}?transport=udp"),
             "--username",
         ),
-        ("no URI", vec!["nonsense".to_owned()], "turn://"),
+        ("no URI", "nonsense".to_owned(), "turn://"),
         (
-            "peer that no route admits",
-            vec![
-                good.clone(),
-                "--peer-address".to_owned(),
-                "127.0.0.9".to_owned(),
-                "-t".to_owned(),
-                "200ms".to_owned(),
-            ],
+            "no route",
+            format!("{good} --peer-address 127.0.0.9 -t 200ms"),
             "StaticService",
         ),
-        (
-            "certificate that nobody signed",
-            vec![uri(&scene, Transport::Tls)],
-            "certificate",
-        ),
+        ("unknown signer", uri(&scene, Transport::Tls), "certificate"),
         (
             "echo without port",
-            vec![good, "--echo".to_owned(), "127.0.0.1".to_owned()],
+            format!("{good} --echo 127.0.0.1"),
             "--echo",
         ),
     ];
     for (what, arguments, hint) in cases {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let done = finished(&arguments);
         assert_eq!(done.code, Some(1), "{what}: {done:?}");
+        let (error, all) = (&done.stderr, format!("{done:?}"));
         assert!(
-            done.stderr.contains("error: ") && done.stderr.contains(hint),
-            "{what}: {}",
-            done.stderr
+            error.contains("error: ") && error.contains(hint),
+            "{what}: {error}"
         );
-        assert!(
-            !format!("{done:?}").contains(PASSWORD),
-            "{what}: passwords stay unsaid"
-        );
+        assert!(!all.contains(PASSWORD), "{what}: passwords stay unsaid");
     }
 }
 
 #[test]
 fn wrong_usage_exits_with_two() {
     for arguments in [
-        &[][..],
-        &["turn:127.0.0.1", "extra"],
-        &["turn:127.0.0.1", "-n", "0"],
-        &["turn:127.0.0.1", "-r", "fast"],
-        &["turn:127.0.0.1", "-s", "10"],
-        &["turn:127.0.0.1", "-t", "1ms"],
-        &["turn:127.0.0.1", "--echo", "127.0.0.1:7", "-d", "both"],
+        "",
+        "turn:127.0.0.1 extra",
+        "turn:127.0.0.1 -n 0",
+        "turn:127.0.0.1 -r fast",
+        "turn:127.0.0.1 -s 10",
+        "turn:127.0.0.1 -t 1ms",
+        "turn:127.0.0.1 --echo 127.0.0.1:7 -d both",
     ] {
         let done = finished(arguments);
-        assert_eq!(done.code, Some(2), "{arguments:?}: {done:?}");
-        assert!(
-            done.stderr.contains("hint: "),
-            "{arguments:?}: {}",
-            done.stderr
-        );
+        assert_eq!(done.code, Some(2), "{arguments}: {done:?}");
+        assert!(done.stderr.contains("hint: "), "{arguments}: {done:?}");
     }
 }
 
 #[test]
 fn too_much_loss_is_a_problem_where_a_bound_is_given() {
     let scene = Scene::start();
-    let echo = every_second_packet();
-    let echo = echo.as_str();
-    let uri = uri(&scene, Transport::Udp);
-    let load = [&uri, "--echo", echo, "-n", "1", "-r", "200", "-t", "500ms"];
-    let lossy = finished(&[&load[..], &["--max-loss", "10"]].concat());
+    let (uri, echo) = (uri(&scene, Transport::Udp), every_second_packet());
+    let load = format!("{uri} --echo {echo} -n 1 -r 200 -t 500ms");
+    let lossy = finished(&format!("{load} --max-loss 10"));
     assert_eq!(lossy.code, Some(1), "{lossy:?}");
     assert!(lossy.stderr.contains("--max-loss"), "{lossy:?}");
-    for bound in [&["--max-loss", "90%"][..], &[]] {
-        let fine = finished(&[&load[..], bound].concat());
+    for bound in ["--max-loss 90%", ""] {
+        let fine = finished(&format!("{load} {bound}"));
         assert_eq!(fine.code, Some(0), "{fine:?}");
     }
 }
@@ -318,21 +253,12 @@ fn too_much_loss_is_a_problem_where_a_bound_is_given() {
 #[test]
 fn a_peer_that_nothing_comes_back_from_fails_its_sessions() {
     let scene = Scene::start();
+    let uri = uri(&scene, Transport::Udp);
     // The discard port of an address that is admitted.
-    let done = finished(&[
-        &uri(&scene, Transport::Udp),
-        "--echo",
-        "127.0.0.2:9",
-        "-n",
-        "1",
-        "-t",
-        "200ms",
-    ]);
+    let done = finished(&format!("{uri} --echo 127.0.0.2:9 -n 1 -t 200ms"));
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(
-        done.stderr.contains("no packet reaches the peer"),
-        "{done:?}"
-    );
+    let says = "no packet reaches the peer";
+    assert!(done.stderr.contains(says), "{done:?}");
 }
 
 /// A peer that sends back only half of what it gets.
@@ -356,7 +282,7 @@ fn every_second_packet() -> String {
 fn an_interrupt_ends_the_measurement_with_what_there_is() {
     let scene = Scene::start();
     let uri = uri(&scene, Transport::Udp);
-    let command = bench(&[&uri, "--peer-address", "127.0.0.1", "-n", "2", "-t", "60s"]);
+    let command = bench(&format!("{uri} --peer-address 127.0.0.1 -n 2 -t 60s"));
     let mut process = Process::start("stunner bench", command).expect("start");
     assert!(
         process.wait_log("measuring", PATIENCE),

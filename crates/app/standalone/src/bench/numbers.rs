@@ -37,7 +37,7 @@ pub(super) fn millis(latency: Duration) -> String {
 /// A share in percent.
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
-        p if p == 0.0 => "0 %".to_owned(),
+        0.0 => "0 %".to_owned(),
         p if p < 0.01 => "< 0.01 %".to_owned(),
         p => format!("{p:.2} %"),
     }
