@@ -1,4 +1,4 @@
-//! Generated files are those that the code generates. `BLESS=1 cargo test -p stunner-api` writes them.
+//! Generated files are those that the code generates. `UPDATE=1 cargo test -p stunner-api` writes them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 const NOTICE: &str =
-    "# Generated from crates/pure/api; BLESS=1 cargo test -p stunner-api writes it anew.\n";
+    "# Generated from crates/pure/api; UPDATE=1 cargo test -p stunner-api writes it anew.\n";
 
 #[test]
 fn definitions_of_our_kinds_are_up_to_date() {
@@ -76,7 +76,7 @@ fn check(path: &str, wanted: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../..")
         .join(path);
-    if std::env::var_os("BLESS").is_some() {
+    if std::env::var_os("UPDATE").is_some() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, wanted).unwrap();
         return;
@@ -84,6 +84,6 @@ fn check(path: &str, wanted: &str) {
     let found = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         found == wanted,
-        "{path} is out of date: run BLESS=1 cargo test -p stunner-api"
+        "{path} is out of date: run UPDATE=1 cargo test -p stunner-api"
     );
 }

@@ -8,13 +8,13 @@ use stunner_auth::http::openapi;
 fn is_up_to_date(name: &str, content: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference");
     let path = folder.join(name);
-    if std::env::var_os("BLESS").is_some() {
+    if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, content).expect("the page can be written");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         written == content,
-        "docs/reference/{name} is out of date: run BLESS=1 cargo test -p stunner-auth"
+        "docs/reference/{name} is out of date: run UPDATE=1 cargo test -p stunner-auth"
     );
 }
 

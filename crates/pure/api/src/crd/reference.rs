@@ -9,7 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use crate::names::annotation;
 
 const TITLE: &str = "\
-<!-- Generated from crates/pure/api; BLESS=1 cargo test -p stunner-api writes it anew. -->
+<!-- Generated from crates/pure/api; UPDATE=1 cargo test -p stunner-api writes it anew. -->
 
 # Kubernetes API
 

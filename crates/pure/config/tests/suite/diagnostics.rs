@@ -1,7 +1,7 @@
 //! Bad configs and everything said about them, in `tests/fixtures/diagnostics.txt`.
 //!
 //! A case is `=== title`, the config, `>>>`, and the full diagnostics. After a change on purpose, run the test with
-//! `BLESS=1` to write the file anew, and read the difference.
+//! `UPDATE=1` to write the file anew, and read the difference.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -43,12 +43,12 @@ fn every_bad_config_gets_its_diagnostics() {
         );
         write!(actual, "=== {title}\n{config}\n>>>\n{diagnostics}\n\n").unwrap();
     }
-    if std::env::var_os("BLESS").is_some() {
+    if std::env::var_os("UPDATE").is_some() {
         fs::write(&path, &actual).unwrap();
     }
     assert_eq!(
         actual.trim_end(),
         recorded.trim_end(),
-        "run with BLESS=1 if this is meant"
+        "run with UPDATE=1 if this is meant"
     );
 }
