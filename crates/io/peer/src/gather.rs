@@ -206,23 +206,13 @@ async fn allocate(
         problem: error.to_string(),
         hint: error.hint(),
     };
-    let (username, password) = match &uri.credentials {
-        Some((username, password)) => (username, password),
-        None => (&server.username, &server.credential),
-    };
+    let servers = Connect::to_each(&uri).await.map_err(failure)?;
     let mut last = None;
-    for address in uri
-        .resolve()
-        .await
-        .map_err(failure)?
-        .into_iter()
-        .take(MAX_ADDRESSES)
-    {
-        let mut connect = Connect::new(address, uri.transport).with_password(username, password);
+    for mut connect in servers.into_iter().take(MAX_ADDRESSES) {
         connect.timeout = timeout;
         connect.tls.insecure = insecure;
-        if uri.host.parse::<IpAddr>().is_err() {
-            connect.tls.sni = Some(uri.host.clone());
+        if uri.credentials.is_none() {
+            connect = connect.with_password(&server.username, &server.credential);
         }
         match Relay::allocate(connect, AllocateOptions::default()).await {
             Ok(relay) => {
