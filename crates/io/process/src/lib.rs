@@ -1,4 +1,4 @@
-//! What every program of ours shares as a process: how it is told to stop.
+//! What every program of ours shares as a process: how it is told to stop, and that its end waits for nothing.
 //!
 //! What a signal means (drain, give up the lease, stop at once) is each program's own matter; here it is counted.
 
@@ -6,6 +6,7 @@
 
 use std::io;
 
+use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -42,4 +43,13 @@ impl Signals {
             std::future::pending().await
         }
     }
+}
+
+/// Does the work of a program on a runtime of its own. What is under way besides when the work is done, such as a name
+/// that is being looked up or a file that hangs, may not be endable, and does not hold up the end.
+pub fn block_on<T>(runtime: &mut Builder, work: impl Future<Output = T>) -> io::Result<T> {
+    let runtime = runtime.enable_all().build()?;
+    let result = runtime.block_on(work);
+    runtime.shutdown_background();
+    Ok(result)
 }

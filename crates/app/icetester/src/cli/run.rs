@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use stunner_flags::{EXIT_PROBLEM, report};
 use stunner_http::HttpServer;
-use stunner_process::Signals;
+use stunner_process::{Signals, block_on};
 use stunner_telemetry::logging::{Format, init_on};
+use tokio::runtime::Builder;
 
 use super::Options;
 use crate::whip::Whip;
@@ -22,18 +23,9 @@ pub(super) fn fail(error: &dyn Error, hint: &str) -> ExitCode {
 
 pub(super) fn run(options: Options) -> ExitCode {
     let log = init_on(Format::Text, &options.log, std::io::stderr());
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
-    let code = match runtime {
-        Ok(runtime) => {
-            let code = runtime.block_on(serve(options));
-            runtime.shutdown_background();
-            code
-        }
-        Err(error) => fail(&error, "look at the limits of processes and memory"),
-    };
+    let runtime = &mut Builder::new_multi_thread();
+    let code = block_on(runtime.worker_threads(2), serve(options))
+        .unwrap_or_else(|error| fail(&error, "look at the limits of processes and memory"));
     if let Ok(log) = log {
         log.flush(Duration::from_secs(1));
     }

@@ -11,7 +11,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, report};
+use stunner_process::block_on;
 use stunner_telemetry::logging;
+use tokio::runtime::Builder;
 
 use crate::cds::CdsError;
 use crate::cli::{self, Command, Options};
@@ -75,18 +77,8 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn execute(options: Options) -> ExitCode {
     let log = logging::init(options.logs.format, &options.logs.spec).ok();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let result = match runtime {
-        Ok(runtime) => {
-            let result = runtime.block_on(process::run(options));
-            // A name that is still being looked up must not hold up the end.
-            runtime.shutdown_background();
-            result
-        }
-        Err(error) => Err(RunError::Io(error)),
-    };
+    let result = block_on(&mut Builder::new_multi_thread(), process::run(options));
+    let result = result.map_err(RunError::Io).flatten();
     if let Some(log) = log {
         log.flush(LOG_PATIENCE);
     }

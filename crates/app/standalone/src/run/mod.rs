@@ -21,7 +21,9 @@ use stunner_config::PortRange;
 use stunner_dataplane::embed::{self, Host};
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, report};
 use stunner_net::host;
+use stunner_process::block_on;
 use stunner_telemetry::logging;
+use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use self::attend::Attendant;
@@ -76,20 +78,14 @@ pub fn run(options: RunOptions) -> ExitCode {
     };
     let options = RunOptions { sources, ..options };
     let log = logging::init_on(options.log_format, &options.log, io::stderr()).ok();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
-        .enable_all()
-        .build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
+    let runtime = &mut Builder::new_multi_thread();
+    let result = match block_on(runtime.worker_threads(WORKERS), serve(&options)) {
+        Ok(result) => result,
         Err(error) => {
             complain(&report(&error, None).to_string());
             return ExitCode::from(EXIT_PROBLEM);
         }
     };
-    let result = runtime.block_on(serve(&options));
-    // A name that is still being looked up, or a file that hangs, must not hold up the end.
-    runtime.shutdown_background();
     if let Some(log) = log {
         log.flush(LOG_PATIENCE);
     }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stunner_flags::{EXIT_OK, EXIT_PROBLEM};
-use stunner_process::Signals;
+use stunner_process::{Signals, block_on};
 use stunner_telemetry::logging;
+use tokio::runtime::Builder;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tracing::{debug, info};
@@ -44,18 +45,9 @@ pub fn main() -> ExitCode {
 
 fn execute(options: Options) -> ExitCode {
     let log = logging::init_on(logging::Format::Text, &options.log, io::stderr()).ok();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let result = match runtime {
-        Ok(runtime) => {
-            let result = runtime.block_on(supervise(options));
-            // A read of standard input that is under way cannot be ended, and is not waited for.
-            runtime.shutdown_background();
-            result
-        }
-        Err(error) => Err(Failure::Start(error)),
-    };
+    // A read of standard input that is under way cannot be ended.
+    let result = block_on(&mut Builder::new_multi_thread(), supervise(options));
+    let result = result.map_err(Failure::Start).flatten();
     if let Some(log) = log {
         log.flush(LOG_PATIENCE);
     }
