@@ -130,6 +130,7 @@ fn follow(options: &BenchOptions, swarm: &Swarm) -> Tally {
             screen.show(scene, &tally);
         }
     }
+    tally.finish(start.elapsed());
     screen.close();
     tally
 }

@@ -15,6 +15,13 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
+pub(super) fn sessions(number: usize) -> String {
+    match number {
+        1 => "1 session".to_owned(),
+        number => format!("{} sessions", count(number as u64)),
+    }
+}
+
 /// Bits per second with a unit.
 pub(super) fn bits(rate: f64) -> String {
     let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
@@ -52,6 +59,10 @@ mod tests {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(
+            (sessions(1), sessions(2)),
+            ("1 session".into(), "2 sessions".into())
+        );
         assert_eq!(bits(950.0), "950 bit/s");
         assert_eq!(bits(6_400_000.0), "6.4 Mbit/s");
         assert_eq!(millis(Duration::from_micros(120)), "0.120 ms");

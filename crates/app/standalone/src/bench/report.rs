@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stunner_load::{Direction, FailureKind, Flow};
 
-use super::numbers::{bits, count, millis, percent};
+use super::numbers::{bits, count, millis, percent, sessions};
 use super::options::BenchOptions;
 use super::tally::Tally;
 
@@ -76,8 +76,8 @@ pub(super) fn report(shape: Shape<'_>, tally: &Tally) -> String {
     };
     let _ = writeln!(
         text,
-        "{} sessions over {} to {}: {rate}, {} bytes, {:.1} s",
-        count(tally.most_ready as u64),
+        "{} over {} to {}: {rate}, {} bytes, {:.1} s",
+        sessions(tally.most_ready),
         shape.transport,
         shape.server,
         options.size,

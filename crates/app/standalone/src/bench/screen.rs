@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
-use super::numbers::{bits, count, millis, percent};
+use super::numbers::{bits, count, millis, percent, sessions};
 use super::tally::Tally;
 
 const HEIGHT: u16 = 8;
@@ -30,7 +30,10 @@ pub(super) struct Scene {
 pub(super) enum Screen {
     Off,
     Lines,
-    Plot(Box<Terminal<CrosstermBackend<Stderr>>>),
+    Plot {
+        terminal: Box<Terminal<CrosstermBackend<Stderr>>>,
+        width: u16,
+    },
 }
 
 impl Screen {
@@ -45,7 +48,10 @@ impl Screen {
                 };
                 let backend = CrosstermBackend::new(io::stderr());
                 match Terminal::with_options(backend, options) {
-                    Ok(terminal) => Screen::Plot(Box::new(terminal)),
+                    Ok(terminal) => Screen::Plot {
+                        width: terminal.size().map_or(0, |size| size.width),
+                        terminal: Box::new(terminal),
+                    },
                     Err(_) => Screen::Lines,
                 }
             }
@@ -61,8 +67,13 @@ impl Screen {
                     let _ = writeln!(io::stderr(), "{}", line(scene, tally));
                 }
             }
-            Screen::Plot(terminal) => {
-                // A terminal that cannot be drawn on does not end a measurement.
+            Screen::Plot { terminal, width } => {
+                // A terminal that cannot be drawn on does not end a measurement. One that has another size now wraps the
+                // old picture in ways of its own: away with it.
+                if terminal.size().is_ok_and(|size| size.width != *width) {
+                    let _ = terminal.clear();
+                    *width = terminal.size().map_or(*width, |size| size.width);
+                }
                 let _ = terminal.draw(|frame| draw(frame, scene, tally));
             }
         }
@@ -70,7 +81,7 @@ impl Screen {
 
     /// Leaves the last picture where it is and goes below it.
     pub(super) fn close(self) {
-        if let Screen::Plot(mut terminal) = self {
+        if let Screen::Plot { mut terminal, .. } = self {
             let _ = terminal.show_cursor();
             let _ = writeln!(io::stderr());
         }
@@ -85,15 +96,15 @@ fn phase(scene: Scene, tally: &Tally) -> String {
     };
     match is_measured {
         true => format!(
-            "measuring {:.0} of {:.0} s, {} sessions{failed}",
+            "measuring {:.0} of {:.0} s, {}{failed}",
             tally.seconds(),
             scene.duration.as_secs_f64(),
-            count(tally.ready() as u64),
+            sessions(tally.ready()),
         ),
         false => format!(
-            "connecting {} of {} sessions{failed}",
+            "connecting {} of {}{failed}",
             count(tally.ready() as u64),
-            count(tally.asked as u64),
+            sessions(tally.asked),
         ),
     }
 }

@@ -81,15 +81,31 @@ impl Tally {
         self.most_ready = self.most_ready.max(self.ready());
         self.current.outcome.merge(&sample.outcome);
         self.current.is_measured = sample.is_measured;
-        let begun = self.points.last().map_or(Duration::ZERO, |point| point.at);
-        let is_complete = at.saturating_sub(begun) >= POINT;
+        let is_complete = self.unfinished(at) >= POINT;
         if is_complete {
-            self.current.at = at;
-            self.current.length = at - begun;
-            self.current.ready = self.ready();
-            self.points.push(std::mem::take(&mut self.current));
+            self.complete(at);
         }
         is_complete
+    }
+
+    /// Makes a point of what is left, unless that is too short to say something.
+    pub(super) fn finish(&mut self, at: Duration) {
+        if self.unfinished(at) >= POINT / 2 {
+            self.complete(at);
+        }
+    }
+
+    /// How long ago the last point was made.
+    fn unfinished(&self, at: Duration) -> Duration {
+        let begun = self.points.last().map_or(Duration::ZERO, |point| point.at);
+        at.saturating_sub(begun)
+    }
+
+    fn complete(&mut self, at: Duration) {
+        self.current.at = at;
+        self.current.length = self.unfinished(at);
+        self.current.ready = self.ready();
+        self.points.push(std::mem::take(&mut self.current));
     }
 
     pub(super) fn ready(&self) -> usize {
