@@ -107,7 +107,7 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
             tokio::spawn(files.follow(teller))
         }
         None => {
-            let found = Cds::find(&options.kubectl, &options.cds).await;
+            let found = discovery(&options).await;
             let cds = found.map_err(RunError::Discovery)?.by("authd");
             tokio::spawn(follow_discovery(cds, teller))
         }
@@ -132,6 +132,22 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
     following.abort();
     running.stop().await;
     Ok(())
+}
+
+/// The config discovery service. It may come up after this one; only what waiting does not mend is an error.
+async fn discovery(options: &Options) -> Result<Cds, ClusterError> {
+    if let Some(address) = &options.cds.address {
+        return Cds::direct(address, &options.cds);
+    }
+    let cluster = Cluster::connect(&options.kubectl).await?;
+    match Cds::discover(&cluster, &options.cds).await {
+        Err(
+            ClusterError::NotFound { .. }
+            | ClusterError::NotReady { .. }
+            | ClusterError::Unreachable { .. },
+        ) => Ok(Cds::in_cluster(&cluster, &options.cds)),
+        found => found,
+    }
 }
 
 async fn access(options: &Options) -> Result<Access, RunError> {

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use kube::client::AuthError;
 use stunner_cds::{LoadError, OriginError};
 
+/// What servers need in order to learn whose a token is.
+pub(crate) const TOKEN_REVIEWS: &str = "tokenreviews.authentication.k8s.io";
+
 const LOG_IN: &str = "log in again, or give another --context, --user or --token";
 
 /// Why something in a cluster, or beside one, could not be asked. [`ClusterError::hint`] says what to do.
@@ -231,6 +234,12 @@ impl Asked<'_> {
 /// The role that would permit it.
 fn rule(verb: &str, resource: &str, namespace: Option<&str>) -> String {
     match namespace {
+        // A role that every cluster has.
+        None if resource == TOKEN_REVIEWS => {
+            "bind the ClusterRole that permits it, `kubectl create clusterrolebinding NAME \
+             --clusterrole=system:auth-delegator --serviceaccount=NAMESPACE:ACCOUNT`"
+                .to_owned()
+        }
         Some(namespace) => format!(
             "ask for a Role that permits it, `kubectl create role NAME -n {namespace} --verb={verb} \
              --resource={resource}`, and a RoleBinding to it"

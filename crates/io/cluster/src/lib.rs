@@ -3,7 +3,8 @@
 //! **What it is.** All that the tools need to know about a cluster: which one is meant ([`Kubectl`], the flags and
 //! rules of `kubectl`), who is who in it (the pods of gateways, of the config discovery service and of the
 //! authentication service), a stream into any of them or to a plain address ([`Place`]), and on it HTTP ([`Http`]), the
-//! config discovery service ([`Cds`]) and the admin API of dataplanes ([`Admin`]).
+//! config discovery service ([`Cds`]) and the admin API of dataplanes ([`Admin`]). Servers learn from the API server
+//! whose a token is ([`TokenReviews`]).
 //!
 //! **What it is not.** It changes nothing in a cluster, prints nothing, and decides nothing about what it reads.
 //! Listeners' certificates in configurations are not judged: whoever shows a configuration need not be able to serve it.
@@ -24,6 +25,7 @@ mod kubectl;
 pub mod metrics;
 mod place;
 mod pods;
+mod reviews;
 
 pub use admin::{
     Admin, ClusterStatistics, Denial, Denials, Explain, Explanation, Filter, GatewayStatistics,
@@ -39,5 +41,6 @@ pub use kubectl::Kubectl;
 pub use metrics::Sample;
 pub use place::{Place, Stream};
 pub use pods::PodPlace;
+pub use reviews::{TokenOwner, TokenReviews};
 pub use stunner_cds::ConfigId;
 pub use stunner_cds::server::Scope;
