@@ -19,6 +19,7 @@ mod guard;
 mod hurry;
 mod listen;
 mod patience;
+mod room;
 mod serve;
 
 pub use address::{AddressError, BindAddress};

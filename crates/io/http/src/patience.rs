@@ -6,6 +6,8 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -19,14 +21,17 @@ pub(crate) struct Patient<S> {
     patience: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
+    /// Tells others whether one does.
+    is_waiting: Arc<AtomicBool>,
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
+    pub(crate) fn new(stream: S, patience: Duration, is_waiting: Arc<AtomicBool>) -> Self {
         Patient {
             stream,
             patience,
             waiting: None,
+            is_waiting,
         }
     }
 
@@ -35,6 +40,8 @@ impl<S> Patient<S> {
         context: &mut Context<'_>,
         outcome: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
+        self.is_waiting
+            .store(outcome.is_pending(), Ordering::Relaxed);
         if outcome.is_ready() {
             self.waiting = None;
             return outcome;
@@ -101,7 +108,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_takes_nothing_is_given_up() {
         let (here, _there) = duplex(16);
-        let mut here = Patient::new(here, PATIENCE);
+        let mut here = Patient::new(here, PATIENCE, Arc::default());
         let start = Instant::now();
         let error = here.write_all(&[0; 64]).await.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -111,7 +118,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_takes_little_is_waited_for() {
         let (here, mut there) = duplex(16);
-        let mut here = Patient::new(here, PATIENCE);
+        let mut here = Patient::new(here, PATIENCE, Arc::default());
         let slow = async {
             for _ in 0..16 {
                 tokio::time::sleep(PATIENCE / 2).await;

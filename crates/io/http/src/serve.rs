@@ -14,10 +14,17 @@ use futures_util::StreamExt;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
 
 use crate::certificate::LiveCertificate;
 use crate::connection::Handler;
 use crate::listen::Bound;
+use crate::room::Room;
+
+/// Between two warnings that all places are taken.
+const SAY_FULL_EVERY: Duration = Duration::from_secs(60);
+/// How long one that is sent away has to leave before another is asked.
+const LEAVE_WITHIN: Duration = Duration::from_millis(10);
 
 /// Bounds on what clients can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +33,8 @@ pub struct Limits {
     pub head_timeout: Duration,
     /// For a client to take some of what is sent to it. It holds for upgraded connections too.
     pub write_timeout: Duration,
-    /// Open HTTP connections; further ones wait to be accepted. A connection that was upgraded no longer counts.
+    /// Open HTTP connections. For a further one that is closed which has waited longest for a request; while there are
+    /// requests under way on all, it waits. A connection that was upgraded no longer counts.
     pub connections: usize,
     /// For requests under way when the server is stopped.
     pub grace: Duration,
@@ -122,32 +130,39 @@ async fn accept(listener: Arc<TcpListener>, handler: Handler, stopped: watch::Re
     let handler = Arc::new(handler);
     let mut connections = JoinSet::new();
     let mut end = pin!(wait_for(stopped.clone()));
-    let mut told_full = false;
+    let room = Arc::new(Room::default());
+    let mut told_full: Option<Instant> = None;
     loop {
-        let full = connections.len() >= limits.connections;
-        if full && !told_full {
-            tracing::warn!(
-                scope = "http",
-                "{} HTTP connections are open, new ones wait until some are closed",
-                limits.connections
-            );
-        }
-        told_full = full;
         let accepted = tokio::select! {
             () = &mut end => break,
             Some(_) = connections.join_next() => continue,
-            accepted = listener.accept(), if !full => accepted,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, peer)) => {
+                if connections.len() >= limits.connections {
+                    if told_full.is_none_or(|told| told.elapsed() >= SAY_FULL_EVERY) {
+                        tracing::warn!(
+                            scope = "http",
+                            "{} HTTP connections are open, for new ones those are closed that ask for nothing",
+                            limits.connections
+                        );
+                        told_full = Some(Instant::now());
+                    }
+                    tokio::select! {
+                        () = &mut end => break,
+                        () = make_room(&mut connections, limits.connections, &room) => {}
+                    }
+                }
                 let handler = Arc::clone(&handler);
-                let stopped = stopped.clone();
-                connections
-                    .spawn(async move { handler.serve(stream, peer, wait_for(stopped)).await });
+                let place = room.enter();
+                let stop = wait_for(stopped.clone());
+                connections.spawn(async move { handler.serve(stream, peer, place, stop).await });
             }
             Err(error) => {
                 // Most likely out of file descriptors; trying again at once would spin.
                 tracing::warn!(scope = "http", "cannot accept an HTTP connection: {error}");
+                room.send_one_away();
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -158,6 +173,17 @@ async fn accept(listener: Arc<TcpListener>, handler: Handler, stopped: watch::Re
     })
     .await;
     connections.abort_all();
+}
+
+/// Returns once there are less than `limit` connections.
+async fn make_room(connections: &mut JoinSet<()>, limit: usize, room: &Room) {
+    while connections.len() >= limit {
+        tokio::select! {
+            Some(_) = connections.join_next() => continue,
+            () = room.somebody_can_leave() => room.send_one_away(),
+        }
+        let _ = tokio::time::timeout(LEAVE_WITHIN, connections.join_next()).await;
+    }
 }
 
 async fn wait_for(mut stopped: watch::Receiver<()>) {
