@@ -28,6 +28,7 @@ fn main() -> std::io::Result<()> {
         ("stun_message", messages),
         ("stream_framing", streams),
         ("server", programs()),
+        ("auth_query", queries()),
     ] {
         let folder = corpus.join(target);
         std::fs::create_dir_all(&folder)?;
@@ -36,6 +37,31 @@ fn main() -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Queries to the auth service: escapes, doubles, and values at and beyond the edges of what is allowed.
+fn queries() -> Vec<(&'static str, Vec<u8>)> {
+    let long_user = format!("service=turn&username={}", "%C3%A4".repeat(244));
+    let all = "service=turn&username=alice&ttl=60&key=k&namespace=ns&gateway=gw&listener=udp&public-addr=192.0.2.9\
+               &iceTransportPolicy=relay";
+    let queries = [
+        ("all", all),
+        ("control", "service=turn&username=%00%0A"),
+        ("empty", "&&=&==&service"),
+        (
+            "escapes",
+            "service=%74urn&username=a%3Ab+c%20%C3%A4&x=%&y=%4&z=%zz",
+        ),
+        ("huge-ttl", "service=turn&ttl=99999999999999999999999999"),
+        ("long-user", &long_user),
+        ("negative-ttl", "service=turn&ttl=-0&"),
+        ("not-utf8", "service=turn&username=%ff%C3"),
+        ("repeated", "service=turn&%73ervice=turn"),
+        ("v6-host", "service=turn&public-addr=2001:db8::1%25eth0"),
+        ("wild-host", "service=turn&public-addr=%5B::%5D"),
+    ];
+    let bytes = |(name, query): (_, &str)| (name, query.as_bytes().to_vec());
+    queries.map(bytes).into()
 }
 
 /// Programs for the server target; what a step's bytes mean is in `src/server/`.
