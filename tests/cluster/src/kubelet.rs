@@ -1,9 +1,11 @@
 //! A node whose pods are processes of this machine.
 
+use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 
 use interop_tests::ports::free_port;
 use interop_tests::process::Process;
+use interop_tests::skip::Missing;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -71,5 +73,22 @@ impl Kubelet {
         self.objects
             .merge_status(kinds::POD, namespace, name, status)
             .await;
+    }
+}
+
+/// An address of this machine that others could reach, for pods whose address must not be loopback. Nothing is sent.
+pub fn own_address() -> Result<IpAddr, Missing> {
+    let found = || {
+        let socket = UdpSocket::bind("0.0.0.0:0")?;
+        socket.connect("198.51.100.1:9")?;
+        socket.local_addr()
+    };
+    match found() {
+        Ok(address) if !address.ip().is_loopback() => Ok(address.ip()),
+        Ok(_) => Err(Missing::new("an address beside loopback", "there is none")),
+        Err(error) => Err(Missing::new(
+            "an address beside loopback",
+            error.to_string(),
+        )),
     }
 }

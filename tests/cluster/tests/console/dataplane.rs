@@ -4,10 +4,12 @@
 //! The pod is a process of this machine. Its address is one of the machine's that is not loopback, since the API
 //! server proxies to no other; the kubelet is the part of one that answers port-forwards.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::process::Command;
 
-use cluster_tests::{Cluster, Console, GatewayApi, Kubelet, Operator, eventually, need};
+use cluster_tests::{
+    Cluster, Console, GatewayApi, Kubelet, Operator, eventually, need, own_address,
+};
 use interop_tests::client::{Credentials, TurnClient};
 use interop_tests::config::Transport;
 use interop_tests::echo::UdpEcho;
@@ -29,23 +31,6 @@ m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 0.0.0.0\r\n\
 a=ice-ufrag:Ab3d\r\na=ice-pwd:0123456789abcdefghijklmn\r\na=ice-options:trickle\r\n\
 a=fingerprint:sha-256 D2:FA:0E:C3:22:59:5E:14:95:69:92:3D:13:B4:84:24:2C:C2:A2:C0:3E:FD:34:8E:5E:EA:6F:AF:52:CE:E6:0F\r\n\
 a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n";
-
-/// An address of this machine that others could reach. Nothing is sent.
-fn own_address() -> Result<IpAddr, Missing> {
-    let found = || {
-        let socket = UdpSocket::bind("0.0.0.0:0")?;
-        socket.connect("198.51.100.1:9")?;
-        socket.local_addr()
-    };
-    match found() {
-        Ok(address) if !address.ip().is_loopback() => Ok(address.ip()),
-        Ok(_) => Err(Missing::new("an address beside loopback", "there is none")),
-        Err(error) => Err(Missing::new(
-            "an address beside loopback",
-            error.to_string(),
-        )),
-    }
-}
 
 struct Stage {
     // Dropped in this order: what asks before what is asked.

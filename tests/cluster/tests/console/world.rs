@@ -1,5 +1,6 @@
 //! A namespace with a Gateway, a route and its backends, and an operator with a console.
 
+use cluster_tests::manifests::{self, controller};
 use cluster_tests::{Cluster, Console, Objects, Operator, OperatorOptions, eventually};
 use serde_json::{Value, json};
 
@@ -24,42 +25,14 @@ impl World {
         world
     }
 
-    fn manifests(&self) -> [Value; 6] {
-        let name = &self.name;
-        [
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
-            json!({
-                "apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": { "name": name },
-                "spec": { "controllerName": self.controller(), "parametersRef": {
-                    "group": "stunner.l7mp.io", "kind": "GatewayConfig", "name": "config", "namespace": name,
-                } },
-            }),
-            json!({
-                "apiVersion": "stunner.l7mp.io/v1", "kind": "GatewayConfig",
-                "metadata": { "name": "config", "namespace": name },
-                "spec": { "userName": USER, "password": PASSWORD, "dataplane": name },
-            }),
-            json!({
-                "apiVersion": "stunner.l7mp.io/v1", "kind": "Dataplane", "metadata": { "name": name },
-                "spec": { "disableHealthCheck": true },
-            }),
-            self.gateway("edge", 3478),
-            self.route("media", "media"),
-        ]
-    }
-
-    fn controller(&self) -> String {
-        format!("stunner.l7mp.io/{}", self.name)
+    fn manifests(&self) -> Vec<Value> {
+        let class = manifests::own_class(&self.name, USER, PASSWORD);
+        let behind = [self.gateway("edge", 3478), self.route("media", "media")];
+        class.into_iter().chain(behind).collect()
     }
 
     pub fn gateway(&self, name: &str, port: u16) -> Value {
-        json!({
-            "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
-            "metadata": { "name": name, "namespace": self.name },
-            "spec": { "gatewayClassName": self.name, "listeners": [
-                { "name": "udp", "protocol": "TURN-UDP", "port": port },
-            ] },
-        })
+        manifests::gateway(&self.name, name, port)
     }
 
     /// A route from the Gateway `edge` to a StaticService of the namespace.
@@ -89,7 +62,7 @@ impl World {
     }
 
     pub fn options(&self) -> OperatorOptions {
-        OperatorOptions::new(&self.controller())
+        OperatorOptions::new(&controller(&self.name))
     }
 
     pub async fn operator(&self, cluster: &Cluster) -> Operator {
