@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use interop_tests::binary::find;
@@ -221,12 +220,9 @@ fn address(flag: &str, port: u16) -> String {
 
 /// The binary: `OPERATOR_BIN`, else built with cargo in the profile of the test itself.
 pub fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        find(
-            "OPERATOR_BIN",
-            "stunner-operator",
-            "stunner-gateway-operator",
-        )
-    })
+    find(
+        "OPERATOR_BIN",
+        "stunner-operator",
+        "stunner-gateway-operator",
+    )
 }

@@ -3,12 +3,43 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 /// What a command printed and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
+}
+
+impl Ended {
+    #[track_caller]
+    pub fn with_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// It is somewhere on standard output or standard error.
+    #[track_caller]
+    pub fn says(&self, part: &str) {
+        let said = format!("{}{}", self.stdout, self.stderr);
+        assert!(said.contains(part), "`{part}` is missing: {self:#?}");
+    }
+
+    /// Standard output as one JSON value.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Standard output, a JSON value per line.
+    #[track_caller]
+    pub fn values(&self) -> Vec<Value> {
+        let value =
+            |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        self.stdout.lines().map(value).collect()
+    }
 }
 
 /// Runs a command with nothing of ours in its environment but what it was given.

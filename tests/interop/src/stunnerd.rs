@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -18,8 +17,7 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The binary: `STUNNERD_BIN`, else built with cargo in the profile of the test itself.
 pub fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| find("STUNNERD_BIN", "stunner-dataplane", "stunnerd"))
+    find("STUNNERD_BIN", "stunner-dataplane", "stunnerd")
 }
 
 /// How to start it; the defaults suit most tests.

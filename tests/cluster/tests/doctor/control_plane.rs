@@ -49,7 +49,7 @@ async fn wrong_controller() {
     let all = world.doctor_of_all(&["-n", name]);
     assert_eq!(all.code, Some(1), "{all:?}");
     assert!(
-        all.notes.contains("belongs to `example.test/other`"),
+        all.stderr.contains("belongs to `example.test/other`"),
         "{all:?}"
     );
 }

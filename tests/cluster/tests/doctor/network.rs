@@ -50,11 +50,11 @@ async fn a_healthy_gateway_has_no_dead_hop() {
     let all = world.doctor_of_all(&["-n", name]);
     assert_eq!(all.code, Some(0), "{all:?}");
     assert!(
-        all.text
+        all.stdout
             .starts_with("Gateway doctor-well/edge\n  ok    class        "),
         "{all:?}"
     );
-    assert!(all.text.ends_with("No hop is dead.\n"), "{all:?}");
+    assert!(all.stdout.ends_with("No hop is dead.\n"), "{all:?}");
     assert!(!format!("{all:?}").contains(PASSWORD), "{all:?}");
 
     // Nothing is sent where that is not wanted.

@@ -45,12 +45,12 @@ async fn what_may_not_be_read_is_skipped_with_the_rule_to_add() {
     let said = world.doctor(&reader);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(
-        said.notes
+        said.stderr
             .contains("error: you are not allowed to read Gateway"),
         "{said:?}"
     );
     assert!(
-        said.notes
+        said.stderr
             .contains("hint: ask for the verb `get` on `gateways.gateway.networking.k8s.io`"),
         "{said:?}"
     );
@@ -68,7 +68,7 @@ async fn what_may_not_be_read_is_skipped_with_the_rule_to_add() {
         "a walk with few rights",
         async || {
             let said = world.doctor(&args);
-            match serde_json::from_str::<Value>(&said.text) {
+            match serde_json::from_str::<Value>(&said.stdout) {
                 Ok(walk) if walk["deadHop"].is_null() => Ok(walk),
                 _ => Err(format!("{said:?}")),
             }
@@ -110,10 +110,10 @@ async fn a_cluster_that_does_not_answer() {
     let said = world.doctor(&["--server", &format!("https://127.0.0.1:{port}")]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(
-        said.notes
+        said.stderr
             .contains("error: cannot read Gateway doctor-away/edge"),
         "{said:?}"
     );
-    assert!(said.notes.contains("hint: "), "{said:?}");
-    assert_eq!(said.text, "");
+    assert!(said.stderr.contains("hint: "), "{said:?}");
+    assert_eq!(said.stdout, "");
 }

@@ -3,18 +3,20 @@
 use std::net::UdpSocket;
 use std::process::Command;
 
+use interop_tests::binary;
 use interop_tests::config::{Config, PASSWORD, Transport, USER};
+use interop_tests::ended::{Ended, run_to_end};
 use interop_tests::pki::TestCa;
 use interop_tests::ports::free_port;
 use interop_tests::stunnerd::Stunnerd;
 use serde_json::Value;
 
-use crate::world::{Said, binary, lines};
+use crate::world::lines;
 
-fn doctor(args: &[&str]) -> Said {
-    let mut command = Command::new(binary());
+fn doctor(args: &[&str]) -> Ended {
+    let mut command = Command::new(binary::stunnerctl());
     command.args(["doctor", "--timeout", "1s"]).args(args);
-    Said::of(command.output().expect("run stunnerctl"))
+    run_to_end(&mut command, "")
 }
 
 fn walk(args: &[&str]) -> (Option<i32>, Value) {
@@ -109,7 +111,7 @@ fn mistakes_on_the_command_line_are_usage() {
         let said = doctor(args);
         assert_eq!(said.code, Some(2), "{args:?}: {said:?}");
         assert!(
-            said.notes.contains("error: ") && said.notes.contains("hint: "),
+            said.stderr.contains("error: ") && said.stderr.contains("hint: "),
             "{args:?}: {said:?}"
         );
     }

@@ -3,15 +3,17 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
+use cluster_tests::manifests::{self, controller};
 use cluster_tests::{
-    Cluster, Objects, Operator, OperatorOptions, User, eventually, eventually_within, kinds,
+    Cluster, Kubelet, Objects, Operator, OperatorOptions, User, eventually, eventually_within,
+    kinds,
 };
-use interop_tests::binary::find;
+use interop_tests::binary;
+use interop_tests::ended::{Ended, run_to_end};
 use interop_tests::ports::free_port;
 use interop_tests::process::Process;
 use interop_tests::stunnerd;
@@ -23,33 +25,6 @@ pub const PASSWORD: &str = "hush-password";
 
 /// Several operators start at once, and the program under test takes its time for what does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-pub fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| find("STUNNERCTL_BIN", "stunnerctl", "stunnerctl"))
-}
-
-/// What the program said.
-#[derive(Debug)]
-pub struct Said {
-    pub code: Option<i32>,
-    pub text: String,
-    pub notes: String,
-}
-
-impl Said {
-    pub fn of(output: Output) -> Said {
-        Said {
-            code: output.status.code(),
-            text: String::from_utf8(output.stdout).expect("text"),
-            notes: String::from_utf8(output.stderr).expect("text"),
-        }
-    }
-
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-}
 
 /// All lines about a hop.
 pub fn lines<'a>(walk: &'a Value, hop: &str) -> Vec<&'a Value> {
@@ -88,32 +63,10 @@ impl World {
         world
     }
 
-    fn manifests(&self) -> [Value; 8] {
+    fn manifests(&self) -> Vec<Value> {
         let name = &self.name;
-        [
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
-            json!({
-                "apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": { "name": name },
-                "spec": { "controllerName": controller(name), "parametersRef": {
-                    "group": "stunner.l7mp.io", "kind": "GatewayConfig", "name": "config", "namespace": name,
-                } },
-            }),
-            json!({
-                "apiVersion": "stunner.l7mp.io/v1", "kind": "GatewayConfig",
-                "metadata": { "name": "config", "namespace": name },
-                "spec": { "userName": USER, "password": PASSWORD, "dataplane": name },
-            }),
-            json!({
-                "apiVersion": "stunner.l7mp.io/v1", "kind": "Dataplane", "metadata": { "name": name },
-                "spec": { "disableHealthCheck": true },
-            }),
-            json!({
-                "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
-                "metadata": { "name": "edge", "namespace": name },
-                "spec": { "gatewayClassName": name, "listeners": [
-                    { "name": "udp", "protocol": "TURN-UDP", "port": self.turn },
-                ] },
-            }),
+        let behind = [
+            manifests::gateway(name, "edge", self.turn),
             json!({
                 "apiVersion": "stunner.l7mp.io/v1", "kind": "UDPRoute",
                 "metadata": { "name": "media", "namespace": name },
@@ -129,7 +82,9 @@ impl World {
                               "labels": { "kubernetes.io/service-name": "media" } },
                 "endpoints": [{ "addresses": ["10.0.0.7"] }],
             }),
-        ]
+        ];
+        let class = manifests::own_class(name, USER, PASSWORD);
+        class.into_iter().chain(behind).collect()
     }
 
     pub async fn apply(&self, object: &Value) {
@@ -191,26 +146,12 @@ impl World {
     }
 
     /// A kubelet that forwards this port of pods to that one of this machine.
-    pub async fn kubelet(&self, cluster: &Cluster, pod_port: u16, port: u16) -> Process {
-        let listen = free_port();
-        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": self.name } });
-        self.apply(&node).await;
-        let status = json!({
-            "addresses": [{ "type": "InternalIP", "address": "127.0.0.1" }],
-            "daemonEndpoints": { "kubeletEndpoint": { "Port": listen } },
-        });
-        self.objects
-            .merge_status(kinds::NODE, "", &self.name, status)
-            .await;
-        let mut command = Command::new(cluster.programs().join("port-forwarder"));
-        command
-            .args(["-listen", &format!("127.0.0.1:{listen}")])
-            .args(["-ports", &format!("{pod_port}={port}")]);
-        Process::start("port-forwarder", command).expect("start the kubelet's part")
+    pub async fn kubelet(&self, cluster: &Cluster, pod_port: u16, port: u16) -> Kubelet {
+        Kubelet::start(cluster, &self.name, &[(pod_port, port)]).await
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = Command::new(binary::stunnerctl());
         command
             .arg("doctor")
             .arg("--kubeconfig")
@@ -225,16 +166,15 @@ impl World {
     }
 
     /// Runs the doctor on the Gateway.
-    pub fn doctor(&self, args: &[&str]) -> Said {
+    pub fn doctor(&self, args: &[&str]) -> Ended {
         let mut command = self.command();
         command.arg(format!("{}/edge", self.name)).args(args);
-        Said::of(command.output().expect("run stunnerctl"))
+        run_to_end(&mut command, "")
     }
 
     /// Without a Gateway on the command line.
-    pub fn doctor_of_all(&self, args: &[&str]) -> Said {
-        let mut command = self.command();
-        Said::of(command.args(args).output().expect("run stunnerctl"))
+    pub fn doctor_of_all(&self, args: &[&str]) -> Ended {
+        run_to_end(self.command().args(args), "")
     }
 
     /// Waits until the first dead hop is this one, as the operator does its work in its own time. Returns the walk.
@@ -243,7 +183,7 @@ impl World {
         let what = format!("the walk ends at `{hop}`");
         let walk = eventually_within(PATIENCE, &what, async || {
             let said = self.doctor(&args);
-            assert!(!said.text.contains(PASSWORD), "{said:?}");
+            assert!(!said.stdout.contains(PASSWORD), "{said:?}");
             let walk = said.json();
             match walk["deadHop"] == hop && said.code == Some(1) {
                 true => Ok(walk),
@@ -284,10 +224,6 @@ pub fn expect(walk: &Value, word: &str) {
     let dead = dead.iter().find(|finding| finding["verdict"] == "dead");
     let said = dead.expect("a dead finding").to_string();
     assert!(said.contains(word), "`{word}` is not in {said}");
-}
-
-fn controller(name: &str) -> String {
-    format!("stunner.l7mp.io/{name}")
 }
 
 /// Answers every request with this document, as the status page of a dataplane would.

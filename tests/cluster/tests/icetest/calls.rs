@@ -1,9 +1,9 @@
 //! The whole test, with media.
 
-use cluster_tests::{Cluster, GatewayApi, Operator, OperatorOptions, need};
+use cluster_tests::{Cluster, GatewayApi, Operator, OperatorOptions, need, own_address};
 use serde_json::{Value, json};
 
-use crate::node::{Node, own_address};
+use crate::node::Node;
 use crate::stunnerctl::{icetest, nothing_is_left};
 
 const CONTROLLER: &str = "stunner.l7mp.io/gateway-operator";
@@ -51,7 +51,7 @@ async fn gateways_of_the_tests_own_carry_calls_over_all_transports_and_go() {
         "Obtaining ICE server configuration",
     ] {
         assert!(
-            told.notes.contains(&format!("{step}... completed")),
+            told.stderr.contains(&format!("{step}... completed")),
             "{told:#?}"
         );
     }

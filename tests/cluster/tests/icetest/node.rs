@@ -3,18 +3,15 @@
 //! The address is one of this machine that is not loopback, which no endpoint may have.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::net::IpAddr;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use base64::Engine as _;
 use cluster_tests::{Cluster, Kubelet, Objects, kinds};
-use interop_tests::binary::find;
+use interop_tests::binary;
 use interop_tests::ports::free_port;
 use interop_tests::process::Process;
-use interop_tests::skip::Missing;
 use interop_tests::stunnerd;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
@@ -24,28 +21,6 @@ use crate::stunnerctl::NAME;
 const NODE: &str = "icetest-node";
 /// The icetester's, as the pod has it.
 const PORT: u16 = 8089;
-
-fn icetester() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| find("ICETESTER_BIN", "icetester", "icetester"))
-}
-
-/// An address of this machine that others could reach. Nothing is sent.
-pub fn own_address() -> Result<IpAddr, Missing> {
-    let found = || {
-        let socket = UdpSocket::bind("0.0.0.0:0")?;
-        socket.connect("198.51.100.1:9")?;
-        socket.local_addr()
-    };
-    match found() {
-        Ok(address) if !address.ip().is_loopback() => Ok(address.ip()),
-        Ok(_) => Err(Missing::new("an address beside loopback", "there is none")),
-        Err(error) => Err(Missing::new(
-            "an address beside loopback",
-            error.to_string(),
-        )),
-    }
-}
 
 pub struct Node {
     kubelet: Kubelet,
@@ -150,7 +125,7 @@ impl Node {
         let token = secret["data"]["BEARER_TOKEN"].as_str().unwrap_or_default();
         let token = base64::engine::general_purpose::STANDARD.decode(token);
         let token = String::from_utf8(token.expect("base64")).expect("text");
-        let mut command = Command::new(icetester());
+        let mut command = Command::new(binary::icetester());
         command
             .args([
                 "--addr",

@@ -28,9 +28,9 @@ async fn existing_namespace(cluster: &Cluster) {
     objects.apply_object(&namespace).await;
     let told = icetest(cluster, &["udp"]).await;
     assert_eq!(told.code, Some(1), "{told:#?}");
-    assert!(told.notes.contains("Namespace icetest"), "{told:#?}");
-    assert!(told.notes.contains("--force-cleanup"), "{told:#?}");
-    assert_eq!(told.data, "", "{told:#?}");
+    assert!(told.stderr.contains("Namespace icetest"), "{told:#?}");
+    assert!(told.stderr.contains("--force-cleanup"), "{told:#?}");
+    assert_eq!(told.stdout, "", "{told:#?}");
     let live = objects
         .find(kinds::NAMESPACE, "", NAME)
         .await
@@ -42,7 +42,7 @@ async fn existing_namespace(cluster: &Cluster) {
     let told = icetest(cluster, &["--force-cleanup", "--timeout", "20s", "udp"]).await;
     assert_eq!(told.code, Some(1), "{told:#?}");
     assert!(
-        told.notes.contains("Initializing... completed"),
+        told.stderr.contains("Initializing... completed"),
         "{told:#?}"
     );
     nothing_is_left(&objects).await;
@@ -59,7 +59,7 @@ async fn no_operator(cluster: &Cluster) {
         "pod icetest/icetester does not run",
         "Removing what the test made... completed",
     ] {
-        assert!(told.notes.contains(says), "`{says}` is missing: {told:#?}");
+        assert!(told.stderr.contains(says), "`{says}` is missing: {told:#?}");
     }
     nothing_is_left(&cluster.objects().await).await;
 }
@@ -94,7 +94,7 @@ async fn no_rights(cluster: &Cluster) {
     let told = icetest(cluster, &["--token", &token, "udp"]).await;
     assert_eq!(told.code, Some(1), "{told:#?}");
     assert!(
-        told.notes.contains("hint: the test needs the right to"),
+        told.stderr.contains("hint: the test needs the right to"),
         "{told:#?}"
     );
     nothing_is_left(&objects).await;
@@ -106,9 +106,9 @@ async fn a_cluster_without_our_kinds_is_told_what_to_install() {
     let cluster = need!(test, Cluster::start_empty().await);
     let told = icetest(&cluster, &["udp"]).await;
     assert_eq!(told.code, Some(1), "{told:#?}");
-    assert!(told.notes.contains("gatewayclasses"), "{told:#?}");
+    assert!(told.stderr.contains("gatewayclasses"), "{told:#?}");
     assert!(
-        told.notes.contains("hint: install the Gateway API"),
+        told.stderr.contains("hint: install the Gateway API"),
         "{told:#?}"
     );
     let objects = cluster.objects().await;

@@ -1,14 +1,16 @@
 //! A Gateway with a route and backends, an operator, and pods that are processes of this machine.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::path::PathBuf;
+use std::process::Command;
 
-use cluster_tests::{Cluster, Kubelet, Objects, Operator, OperatorOptions, User, eventually};
-use interop_tests::binary::find;
+use cluster_tests::{
+    Cluster, Kubelet, Objects, Operator, OperatorOptions, User, eventually, manifests,
+};
+use interop_tests::binary;
 use interop_tests::client::{Credentials, TurnClient};
 use interop_tests::config::Transport;
+use interop_tests::ended::{Ended, run_to_end};
 use interop_tests::ports::free_port;
 use interop_tests::process::Process;
 use interop_tests::stunnerd;
@@ -16,38 +18,6 @@ use serde_json::{Value, json};
 
 pub const USER: &str = "ann";
 pub const PASSWORD: &str = "hush-password";
-
-fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| find("STUNNERCTL_BIN", "stunnerctl", "stunnerctl"))
-}
-
-/// What a run came to.
-#[derive(Debug)]
-pub struct Told {
-    pub code: Option<i32>,
-    pub data: String,
-    pub notes: String,
-}
-
-impl Told {
-    #[track_caller]
-    pub fn with_code(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{self:#?}");
-        self
-    }
-
-    #[track_caller]
-    pub fn says(&self, part: &str) {
-        let said = format!("{}{}", self.data, self.notes);
-        assert!(said.contains(part), "`{part}` is missing: {self:#?}");
-    }
-
-    #[track_caller]
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
-    }
-}
 
 /// A namespace of this name with the Gateway `edge`.
 pub struct Stage {
@@ -65,10 +35,10 @@ impl Stage {
     pub async fn set(cluster: &Cluster, name: &'static str) -> Stage {
         let objects = cluster.objects().await;
         let turn = free_port();
-        for object in manifests(name, turn) {
+        for object in objects_of(name, turn) {
             objects.apply_object(&object).await;
         }
-        let options = OperatorOptions::new(&format!("stunner.l7mp.io/{name}"));
+        let options = OperatorOptions::new(&manifests::controller(name));
         Stage {
             processes: Vec::new(),
             kubelets: Vec::new(),
@@ -151,57 +121,32 @@ impl Stage {
     }
 
     /// `stunnerctl COMMAND -n NAMESPACE …`, run to its end.
-    pub async fn ctl(&self, arguments: &[&str]) -> Told {
+    pub async fn ctl(&self, arguments: &[&str]) -> Ended {
         let mut command = Command::new("timeout");
         command
             .arg("60")
-            .arg(binary())
+            .arg(binary::stunnerctl())
             .args(arguments)
             .args(["-n", self.name, "--kubeconfig"])
-            .arg(&self.kubeconfig)
-            .stdin(Stdio::null());
-        let run = tokio::task::spawn_blocking(move || command.output());
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = run.await.expect("a thread").expect("run stunnerctl");
-        Told {
-            code: status.code(),
-            data: String::from_utf8_lossy(&stdout).into_owned(),
-            notes: String::from_utf8_lossy(&stderr).into_owned(),
-        }
+            .arg(&self.kubeconfig);
+        let run = tokio::task::spawn_blocking(move || run_to_end(&mut command, ""));
+        run.await.expect("a thread")
     }
 }
 
 /// The Gateway `edge` with a route to the StaticService `media`, and a Service that no route names.
-fn manifests(name: &str, turn: u16) -> Vec<Value> {
+fn objects_of(name: &str, turn: u16) -> Vec<Value> {
     let ours = "stunner.l7mp.io/v1";
-    let gateway_api = "gateway.networking.k8s.io/v1";
     let metadata = |object: &str| json!({ "name": object, "namespace": name });
+    let [namespace, class, mut config, dataplane] = manifests::own_class(name, USER, PASSWORD);
+    let metrics = format!("http://127.0.0.1:{}/metrics", free_port());
+    config["spec"]["metricsEndpoint"] = metrics.into();
     vec![
-        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
-        json!({
-            "apiVersion": gateway_api, "kind": "GatewayClass", "metadata": { "name": name },
-            "spec": { "controllerName": format!("stunner.l7mp.io/{name}"), "parametersRef": {
-                "group": "stunner.l7mp.io", "kind": "GatewayConfig", "name": "config", "namespace": name,
-            } },
-        }),
-        json!({
-            "apiVersion": ours, "kind": "GatewayConfig", "metadata": metadata("config"),
-            "spec": { "userName": USER, "password": PASSWORD, "dataplane": name,
-                      "metricsEndpoint": format!("http://127.0.0.1:{}/metrics", free_port()) },
-        }),
-        json!({
-            "apiVersion": ours, "kind": "Dataplane", "metadata": { "name": name },
-            "spec": { "disableHealthCheck": true },
-        }),
-        json!({
-            "apiVersion": gateway_api, "kind": "Gateway", "metadata": metadata("edge"),
-            "spec": { "gatewayClassName": name, "listeners": [
-                { "name": "udp", "protocol": "TURN-UDP", "port": turn },
-            ] },
-        }),
+        namespace,
+        class,
+        config,
+        dataplane,
+        manifests::gateway(name, "edge", turn),
         json!({
             "apiVersion": ours, "kind": "UDPRoute", "metadata": metadata("calls"),
             "spec": {

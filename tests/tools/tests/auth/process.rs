@@ -1,8 +1,7 @@
 //! `authd` as a process.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use interop_tests::binary::find;
@@ -13,8 +12,7 @@ use interop_tests::process::{Finished, Process, run, wait_until};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| find("AUTHD_BIN", "stunner-auth", "authd"))
+    find("AUTHD_BIN", "stunner-auth", "authd")
 }
 
 /// A command without anything from the environment of the test that would lead to a cluster.

@@ -1,7 +1,7 @@
 //! `stunner bench` against the real `stunnerd`.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn stunner() -> PathBuf {
+fn stunner() -> &'static Path {
     binary::find("STUNNER_BIN", "stunner-standalone", "stunner")
 }
 

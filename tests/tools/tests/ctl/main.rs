@@ -10,20 +10,13 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use interop_tests::binary;
 use interop_tests::ended::{Ended, run_to_end};
 use server::Server;
 
-/// Built once: every look costs a wait for whoever builds something else.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| binary::find("STUNNERCTL_BIN", "stunnerctl", "stunnerctl"))
-}
-
 fn stunnerctl() -> Command {
-    let mut command = Command::new(program());
+    let mut command = Command::new(binary::stunnerctl());
     // Nothing of the user's own clusters.
     command
         .env_remove("KUBECONFIG")
@@ -158,7 +151,7 @@ fn a_reader_that_has_seen_enough_is_no_problem() {
             "-c",
             "set -o pipefail; \"$0\" completion fish | head -1 > /dev/null",
         ])
-        .arg(program());
+        .arg(binary::stunnerctl());
     let done = run_to_end(&mut command, "");
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
 }

@@ -1,13 +1,14 @@
 //! Calls that do not come about: which hop, what to do, and an exit code of 1.
 
 use interop_tests::config::{PASSWORD, Transport, USER};
+use interop_tests::ended::Ended;
 use interop_tests::ports::free_port;
 use serde_json::{Value, json};
 
-use crate::scenery::{Gateway, Icetester, Told, icetest};
+use crate::scenery::{Gateway, Icetester, icetest, runs};
 
 #[track_caller]
-fn failure(told: &Told, place: usize) -> (String, String, String) {
+fn failure(told: &Ended, place: usize) -> (String, String, String) {
     assert_eq!(told.code, Some(1), "{told:#?}");
     let run = &told.json()["runs"][place];
     assert_eq!(run["result"], "failed", "{told:#?}");
@@ -85,7 +86,7 @@ fn one_failed_call_of_several_fails_the_whole_and_the_others_are_made() {
     let told = icetest(&["--ice-servers", &servers.to_string(), "-o", "json"], &[]);
     assert_eq!(told.code, Some(1), "{told:#?}");
     assert_eq!(
-        told.runs(),
+        runs(&told),
         [
             "asymmetric udp passed",
             "symmetric udp passed",
@@ -106,9 +107,9 @@ fn a_wrong_command_line_is_usage() {
     ] {
         let told = icetest(&arguments, &[]);
         assert_eq!(told.code, Some(2), "{told:#?}");
-        assert!(told.notes.contains(says), "{told:#?}");
-        assert!(told.notes.contains("hint: "), "{told:#?}");
-        assert!(!told.notes.contains("secret nonsense"), "{told:#?}");
+        assert!(told.stderr.contains(says), "{told:#?}");
+        assert!(told.stderr.contains("hint: "), "{told:#?}");
+        assert!(!told.stderr.contains("secret nonsense"), "{told:#?}");
     }
 }
 
@@ -117,9 +118,9 @@ fn without_a_cluster_it_says_which_other_ways_there_are() {
     let home = tempfile::tempdir().expect("a folder");
     let told = icetest(&[], &[("HOME", home.path().to_str().expect("a path"))]);
     assert_eq!(told.code, Some(1), "{told:#?}");
-    assert!(told.notes.contains("error: "), "{told:#?}");
+    assert!(told.stderr.contains("error: "), "{told:#?}");
     assert!(
-        told.notes.contains("--kubeconfig") || told.notes.contains("kubeconfig"),
+        told.stderr.contains("--kubeconfig") || told.stderr.contains("kubeconfig"),
         "{told:#?}"
     );
 }
@@ -138,5 +139,5 @@ fn a_test_that_takes_too_long_ends() {
         &[],
     );
     assert_eq!(told.code, Some(1), "{told:#?}");
-    assert!(told.notes.contains("--timeout"), "{told:#?}");
+    assert!(told.stderr.contains("--timeout"), "{told:#?}");
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use standalone_tests::manifests::{Folder, PASSWORD, USER, class, gateway, route};
 use standalone_tests::stunner::Stunner;
 
-use crate::scenery::{Gateway, icetest};
+use crate::scenery::{Gateway, icetest, runs};
 
 struct Local {
     stunner: Stunner,
@@ -61,7 +61,7 @@ fn a_local_gateway_is_called_over_every_transport_with_a_credential_of_its_own()
     let trust = [("SSL_CERT_FILE", local.root.path().to_str().expect("a path"))];
     let told = icetest(&["--admin", &local.admin, "-o", "json"], &trust);
     assert_eq!(told.code, Some(0), "{told:#?}\n{:?}", local.stunner.lines());
-    let mut runs = told.runs();
+    let mut runs = runs(&told);
     runs.sort();
     assert_eq!(
         runs,
@@ -103,7 +103,7 @@ fn with_a_credential_of_the_users_both_ends_go_through_the_local_gateway() {
         &[],
     );
     assert_eq!(told.code, Some(0), "{told:#?}");
-    let mut runs = told.runs();
+    let mut runs = runs(&told);
     runs.sort();
     assert_eq!(
         runs,
@@ -138,7 +138,7 @@ fn a_route_that_admits_no_relays_makes_the_symmetric_test_impossible_not_failed(
     );
     assert_eq!(told.code, Some(0), "{told:#?}");
     assert_eq!(
-        told.runs(),
+        runs(&told),
         ["asymmetric udp passed", "symmetric udp skipped"]
     );
     let reason = told.json()["runs"][1]["reason"]
@@ -178,14 +178,14 @@ fn what_is_not_there_is_told_with_what_is() {
     let told = icetest(&["--admin", &local.admin, "-n", "other"], &[]);
     assert_eq!(told.code, Some(1), "{told:#?}");
     assert!(
-        told.notes.contains("hint: there are: default/gw/dtls"),
+        told.stderr.contains("hint: there are: default/gw/dtls"),
         "{told:#?}"
     );
     let nobody = format!("127.0.0.1:{}", free_port());
     let told = icetest(&["--admin", &nobody], &[]);
     assert_eq!(told.code, Some(1), "{told:#?}");
     assert!(
-        told.notes.contains("error: ") && told.notes.contains("hint: "),
+        told.stderr.contains("error: ") && told.stderr.contains("hint: "),
         "{told:#?}"
     );
 }

@@ -3,7 +3,7 @@
 use interop_tests::config::Transport;
 use serde_json::Value;
 
-use crate::scenery::{Gateway, Icetester, TOKEN, icetest};
+use crate::scenery::{Gateway, Icetester, TOKEN, icetest, runs};
 
 fn all_passed() -> Vec<String> {
     let both = |transport: Transport| {
@@ -42,7 +42,7 @@ fn an_icetester_is_called_over_every_transport_from_one_end_and_from_both() {
         &trust,
     );
     assert_eq!(told.code, Some(0), "{told:#?}\n{:?}", tester.process.log());
-    assert_eq!(told.runs(), all_passed());
+    assert_eq!(runs(&told), all_passed());
     let json = told.json();
     assert_eq!(json["passed"], true);
     for run in json["runs"].as_array().expect("runs") {
@@ -86,7 +86,7 @@ fn without_an_icetester_the_far_end_is_in_the_same_process() {
         &[],
     );
     assert_eq!(told.code, Some(0), "{told:#?}");
-    assert_eq!(told.runs(), all_passed());
+    assert_eq!(runs(&told), all_passed());
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn people_see_progress_on_one_stream_and_the_result_on_the_other() {
     let told = icetest(&["--ice-servers", &servers, "tcp"], &[]);
     assert_eq!(told.code, Some(0), "{told:#?}");
     assert!(
-        told.notes.contains("Running asymmetric ICE test over TCP"),
+        told.stderr.contains("Running asymmetric ICE test over TCP"),
         "{told:#?}"
     );
-    assert!(told.notes.contains("completed"), "{told:#?}");
-    assert!(told.data.contains("asymmetric over TCP"), "{told:#?}");
-    assert!(told.data.contains("* here relay 127.0.0.1:"), "{told:#?}");
-    assert!(told.data.ends_with("2 passed, 0 failed\n"), "{told:#?}");
+    assert!(told.stderr.contains("completed"), "{told:#?}");
+    assert!(told.stdout.contains("asymmetric over TCP"), "{told:#?}");
+    assert!(told.stdout.contains("* here relay 127.0.0.1:"), "{told:#?}");
+    assert!(told.stdout.ends_with("2 passed, 0 failed\n"), "{told:#?}");
 }

@@ -3,10 +3,11 @@
 use std::process::Command;
 use std::time::Duration;
 
+use interop_tests::binary::icetester;
 use interop_tests::http::header;
 use interop_tests::process::run;
 
-use crate::scenery::{Icetester, PATIENCE, TOKEN, icetester};
+use crate::scenery::{Icetester, PATIENCE, TOKEN};
 
 fn finish(arguments: &[&str], env: &[(&str, &str)]) -> (Option<i32>, String) {
     let mut command = Command::new(icetester());

@@ -1,12 +1,12 @@
 //! A gateway with all transports, an icetester, and the caller.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
-use interop_tests::binary::find;
+use interop_tests::binary;
 use interop_tests::config::{Config, PASSWORD, Transport, USER};
+use interop_tests::ended::{Ended, run_to_end};
 use interop_tests::http::{self, Answer};
 use interop_tests::pki::TestCa;
 use interop_tests::ports::free_port;
@@ -17,16 +17,6 @@ use tempfile::TempDir;
 
 pub const TOKEN: &str = "token-of-the-test";
 pub const PATIENCE: Duration = Duration::from_secs(20);
-
-pub fn icetester() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| find("ICETESTER_BIN", "icetester", "icetester"))
-}
-
-pub fn stunnerctl() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| find("STUNNERCTL_BIN", "stunnerctl", "stunnerctl"))
-}
 
 /// A gateway with a listener of each transport, whose routes admit loopback.
 pub struct Gateway {
@@ -91,7 +81,7 @@ impl Icetester {
 
     pub fn start_with(flags: &[&str], env: &[(&str, &str)]) -> Self {
         let address = format!("127.0.0.1:{}", free_port());
-        let mut command = Command::new(icetester());
+        let mut command = Command::new(binary::icetester());
         command
             .args(["--addr", &address, "-l", "all:DEBUG"])
             .args(flags);
@@ -118,55 +108,30 @@ impl Icetester {
     }
 }
 
-/// What `stunnerctl icetest` did.
-#[derive(Debug)]
-pub struct Told {
-    pub code: Option<i32>,
-    pub data: String,
-    pub notes: String,
-}
-
-impl Told {
-    #[track_caller]
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
-    }
-
-    /// The runs as `test transport result`.
-    #[track_caller]
-    pub fn runs(&self) -> Vec<String> {
-        let json = self.json();
-        let runs = json["runs"].as_array().expect("runs").clone();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let line = |run: &Value| {
-            let words = [&run["test"], &run["transport"], &run["result"]];
-            words.map(text).join(" ")
-        };
-        runs.iter().map(line).collect()
-    }
+/// The runs as `test transport result`.
+#[track_caller]
+pub fn runs(told: &Ended) -> Vec<String> {
+    let json = told.json();
+    let runs = json["runs"].as_array().expect("runs").clone();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let line = |run: &Value| {
+        let words = [&run["test"], &run["transport"], &run["result"]];
+        words.map(text).join(" ")
+    };
+    runs.iter().map(line).collect()
 }
 
 /// Short calls; what is said beside it wins.
-pub fn icetest(arguments: &[&str], env: &[(&str, &str)]) -> Told {
-    let mut command = Command::new(stunnerctl());
+pub fn icetest(arguments: &[&str], env: &[(&str, &str)]) -> Ended {
+    let mut command = Command::new(binary::stunnerctl());
     command
         .args(["icetest", "--duration", "1s"])
         .args(arguments)
         .env_remove("KUBECONFIG")
-        .envs(env.iter().copied())
-        .stdin(Stdio::null());
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().expect("run stunnerctl");
-    let told = Told {
-        code: status.code(),
-        data: String::from_utf8_lossy(&stdout).into_owned(),
-        notes: String::from_utf8_lossy(&stderr).into_owned(),
-    };
+        .envs(env.iter().copied());
+    let told = run_to_end(&mut command, "");
     for secret in [PASSWORD, TOKEN] {
-        let shown = told.data.contains(secret) || told.notes.contains(secret);
+        let shown = told.stdout.contains(secret) || told.stderr.contains(secret);
         assert!(!shown, "a secret is shown: {told:#?}");
     }
     told

@@ -59,9 +59,9 @@ fn a_running_gateway_answers_for_every_peer_of_the_table() {
         all.extend(*arguments);
         let ran = scenery.ctl(&all).with_code(*code);
         assert!(
-            ran.out.contains(part),
+            ran.stdout.contains(part),
             "{arguments:?}: {part} is missing:\n{}",
-            ran.out
+            ran.stdout
         );
     }
 }
@@ -95,7 +95,7 @@ fn the_answer_is_also_a_value() {
         "-o",
         "jsonpath={.admitted}",
     ];
-    assert_eq!(scenery.ctl(&admitted).with_code(0).out, "true\n");
+    assert_eq!(scenery.ctl(&admitted).with_code(0).stdout, "true\n");
 }
 
 #[test]
@@ -115,11 +115,11 @@ fn a_client_learns_what_it_was_refused_lately() {
     ];
     let ran = scenery.ctl(&arguments).with_code(1);
     assert!(
-        ran.out.contains(
+        ran.stdout.contains(
             "client 127.0.0.1: 1 live session, refused this peer twice lately, the last time at 2"
         ),
         "{}",
-        ran.out
+        ran.stdout
     );
     let other = [
         "explain",
@@ -131,10 +131,10 @@ fn a_client_learns_what_it_was_refused_lately() {
     ];
     let ran = scenery.ctl(&other).with_code(0);
     assert!(
-        ran.out
+        ran.stdout
             .contains("no live session, not refused this peer lately"),
         "{}",
-        ran.out
+        ran.stdout
     );
 }
 
@@ -157,13 +157,13 @@ fn a_stunnerd_with_a_config_of_its_own_names_answers_too() {
     assert!(
         ask("127.0.0.1:5000")
             .with_code(0)
-            .out
+            .stdout
             .contains("admitted: clients of udp reach")
     );
     assert!(
         ask("127.0.0.9:5000")
             .with_code(1)
-            .out
+            .stdout
             .contains("denied: clients of udp do not reach")
     );
 }
@@ -184,14 +184,14 @@ fn manifests_are_explained_before_anything_runs() {
     let ask = |peer: &str| ctl_with(&["explain", "gw", "--peer", peer, "--config", "-"], configs);
     let admitted = ask("10.1.2.3:5000").with_code(0);
     assert!(
-        admitted.out.contains("route:   default/media"),
+        admitted.stdout.contains("route:   default/media"),
         "{admitted:?}"
     );
-    assert!(!admitted.out.contains("pass-1"));
+    assert!(!admitted.stdout.contains("pass-1"));
     let denied = ask("10.2.2.3:5000").with_code(1);
     assert!(
         denied
-            .out
+            .stdout
             .contains("why:     not in any route of `default/gw/udp`"),
         "{denied:?}"
     );

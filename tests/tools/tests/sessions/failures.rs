@@ -17,11 +17,11 @@ fn an_address_without_an_admin_api_is_told_with_what_to_do() {
         all.extend(["--admin", &address]);
         let ran = ctl(&all).with_code(1);
         assert!(
-            ran.err.contains("error: ") && ran.err.contains(&address),
+            ran.stderr.contains("error: ") && ran.stderr.contains(&address),
             "{ran:#?}"
         );
-        assert!(ran.err.contains("hint: "), "{ran:#?}");
-        assert_eq!(ran.out, "");
+        assert!(ran.stderr.contains("hint: "), "{ran:#?}");
+        assert_eq!(ran.stdout, "");
     }
 }
 
@@ -34,8 +34,8 @@ fn without_a_cluster_the_way_without_one_is_told() {
         &["explain", "gw", "--peer", "10.0.0.1:1"][..],
     ] {
         let ran = ctl(arguments).with_code(1);
-        assert!(ran.err.contains("no kubeconfig"), "{ran:#?}");
-        assert!(ran.err.contains("--admin"), "{ran:#?}");
+        assert!(ran.stderr.contains("no kubeconfig"), "{ran:#?}");
+        assert!(ran.stderr.contains("--admin"), "{ran:#?}");
     }
 }
 
@@ -79,8 +79,8 @@ fn wrong_words_are_wrong_usage() {
         (&["sessions", "-o", "xml"][..], "there is no such output"),
     ] {
         let ran = ctl(arguments).with_code(2);
-        assert!(ran.err.contains(error), "{arguments:?}: {ran:#?}");
-        assert!(ran.err.contains("hint: "), "{ran:#?}");
+        assert!(ran.stderr.contains(error), "{arguments:?}: {ran:#?}");
+        assert!(ran.stderr.contains("hint: "), "{ran:#?}");
     }
 }
 
@@ -92,7 +92,7 @@ fn a_gateway_or_listener_that_does_not_exist_is_told() {
         .with_code(1);
     assert!(
         gateway
-            .err
+            .stderr
             .contains("there is no gateway three with a listener"),
         "{gateway:#?}"
     );
@@ -107,7 +107,9 @@ fn a_gateway_or_listener_that_does_not_exist_is_told() {
         ])
         .with_code(1);
     assert!(
-        listener.err.contains("gateway one has no listener `sctp`"),
+        listener
+            .stderr
+            .contains("gateway one has no listener `sctp`"),
         "{listener:#?}"
     );
 }

@@ -1,16 +1,18 @@
 //! The end of sessions.
 
-use crate::scenery::{CHANNEL, Ran, Scenery};
+use interop_tests::ended::Ended;
+
+use crate::scenery::{CHANNEL, Scenery};
 
 fn ids(scenery: &Scenery) -> Vec<String> {
     let listed = scenery
         .ctl(&["sessions", "-o", "jsonpath={.id}"])
         .with_code(0);
-    listed.out.lines().map(str::to_owned).collect()
+    listed.stdout.lines().map(str::to_owned).collect()
 }
 
-fn told(ran: &Ran, part: &str) {
-    assert!(ran.err.contains(part), "{part} is missing: {ran:#?}");
+fn told(ran: &Ended, part: &str) {
+    assert!(ran.stderr.contains(part), "{part} is missing: {ran:#?}");
 }
 
 #[test]
@@ -19,10 +21,10 @@ fn a_session_ends_by_its_id_and_the_others_go_on() {
     let mut sessions = [scenery.session(), scenery.session_at(scenery.two)];
     let id = ids(&scenery);
     let listed = scenery.ctl(&["sessions", "one", "-o", "jsonpath={.id}"]);
-    let first = listed.out.trim();
+    let first = listed.stdout.trim();
     assert!(id.contains(&first.to_owned()), "{id:?}");
     let killed = scenery.ctl(&["sessions", "--kill", first]).with_code(0);
-    assert_eq!(killed.out, format!("ended {first}\n"));
+    assert_eq!(killed.stdout, format!("ended {first}\n"));
     assert_eq!(
         sessions[0]
             .refresh(600)
@@ -51,7 +53,7 @@ fn more_than_one_session_ends_only_with_yes() {
         .with_code(1);
     told(&selected, "error: 2 sessions would end");
     assert!(
-        ids.iter().all(|id| selected.out.contains(id)),
+        ids.iter().all(|id| selected.stdout.contains(id)),
         "{selected:?}"
     );
     for session in &mut sessions {
@@ -66,7 +68,7 @@ fn more_than_one_session_ends_only_with_yes() {
             "--yes",
         ])
         .with_code(0);
-    assert_eq!(ended.out.lines().count(), 2, "{ended:?}");
+    assert_eq!(ended.stdout.lines().count(), 2, "{ended:?}");
     for session in &mut sessions {
         assert_eq!(
             session
@@ -90,7 +92,7 @@ fn a_single_selected_session_ends_without_yes() {
     let ended = scenery
         .ctl(&["sessions", "--client", &client, "--kill-selected"])
         .with_code(0);
-    assert!(ended.out.starts_with("ended "), "{ended:?}");
+    assert!(ended.stdout.starts_with("ended "), "{ended:?}");
 }
 
 #[test]

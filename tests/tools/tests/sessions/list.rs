@@ -11,7 +11,7 @@ fn a_live_session_is_listed_with_its_user_addresses_peers_and_bytes() {
     let scenery = Scenery::start();
     let empty = scenery.ctl(&["sessions"]).with_code(0);
     assert_eq!(
-        empty.out,
+        empty.stdout,
         "ID  USER  CLIENT  RELAYED  PEERS  AGE  TO PEERS  TO CLIENT\n"
     );
     let mut session = scenery.session();
@@ -36,7 +36,7 @@ fn a_live_session_is_listed_with_its_user_addresses_peers_and_bytes() {
     );
 
     let table = scenery.ctl(&["sessions"]).with_code(0);
-    let line = table.out.lines().nth(1).expect("a line");
+    let line = table.stdout.lines().nth(1).expect("a line");
     for part in [
         value["id"].as_str().expect("an id"),
         "user-1",
@@ -48,15 +48,15 @@ fn a_live_session_is_listed_with_its_user_addresses_peers_and_bytes() {
     }
     let wide = scenery.ctl(&["sessions", "-o", "wide"]).with_code(0);
     assert!(
-        wide.out.contains("LISTENER") && wide.out.contains("default/one/udp"),
+        wide.stdout.contains("LISTENER") && wide.stdout.contains("default/one/udp"),
         "{}",
-        wide.out
+        wide.stdout
     );
     let yaml = scenery.ctl(&["sessions", "-o", "yaml"]).with_code(0);
-    assert!(yaml.out.contains("user: user-1"), "{}", yaml.out);
+    assert!(yaml.stdout.contains("user: user-1"), "{}", yaml.stdout);
     let path = scenery.ctl(&["sessions", "-o", "jsonpath={.user} {.to_peers.bytes}"]);
-    assert_eq!(path.with_code(0).out, "user-1 1004\n");
-    assert!(!listed.out.contains("pass-1"), "no password is shown");
+    assert_eq!(path.with_code(0).stdout, "user-1 1004\n");
+    assert!(!listed.stdout.contains("pass-1"), "no password is shown");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use interop_tests::binary::stunnerctl;
 use serde_json::Value;
 
-use crate::scenery::{Scenery, stunnerctl};
+use crate::scenery::Scenery;
 
 /// Runs `top` and leaves it by `end`.
 fn run(scenery: &Scenery, end: &str, env: &[(&str, &str)]) -> Value {

@@ -32,8 +32,8 @@ fn one_table_is_printed_after_two_looks() {
     let ran = with_traffic(&scenery, || {
         scenery.ctl(&["top", "--interval", "500ms"]).with_code(0)
     });
-    let lines: Vec<&str> = ran.out.lines().collect();
-    assert!(lines[0].starts_with("NAME"), "{}", ran.out);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(lines[0].starts_with("NAME"), "{}", ran.stdout);
     let names: Vec<&str> = lines[1..]
         .iter()
         .filter_map(|line| line.split("  ").find(|part| !part.is_empty()))
@@ -57,7 +57,10 @@ fn one_table_is_printed_after_two_looks() {
     let rate: f64 = cells[2].trim_end_matches('k').parse().expect("a rate");
     assert!(rate > 0.0, "packets per second: {}", lines[1]);
     assert_eq!(cells.last(), Some(&"ready"));
-    assert!(!ran.out.contains('\u{1b}'), "no colours without a terminal");
+    assert!(
+        !ran.stdout.contains('\u{1b}'),
+        "no colours without a terminal"
+    );
 }
 
 #[test]
@@ -129,5 +132,5 @@ fn a_stunnerd_that_drains_says_for_how_many_it_waits() {
         "{value}"
     );
     let table = ctl(&["top", "--once", "--interval", "200ms", "--admin", admin]).with_code(0);
-    assert!(table.out.contains("draining 4"), "{}", table.out);
+    assert!(table.stdout.contains("draining 4"), "{}", table.stdout);
 }

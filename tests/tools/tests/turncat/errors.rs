@@ -9,30 +9,13 @@ use interop_tests::pki::{Identity, TestCa};
 use interop_tests::ports::free_port;
 use serde_json::json;
 
-use crate::process::{Ended, Turncat, binary};
+use crate::process::{Ended, Turncat, binary, expect_problem};
 use crate::scenery::{Auth, Client, SECRET, Server};
 
 const PEER: &str = "udp://127.0.0.1:9";
 
 fn ask(arguments: &[&str]) -> Ended {
     Turncat::start(arguments).end()
-}
-
-#[track_caller]
-fn expect_problem(ended: &Ended, error: &str, hint: &str) {
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains(&format!("error: {error}")),
-        "{}",
-        ended.stderr
-    );
-    assert!(
-        ended.stderr.contains("\nhint: ") && ended.stderr.contains(hint),
-        "{}",
-        ended.stderr
-    );
-    assert!(!ended.stderr.contains("pa55w0rd"), "{}", ended.stderr);
-    assert!(ended.stdout.is_empty());
 }
 
 /// Standard input finds out by its first allocation, the others by trying the server first.
@@ -88,6 +71,28 @@ fn a_server_that_does_not_answer_is_told_within_ten_seconds() {
             }
         }
     });
+}
+
+/// At the default log level, and not again with every attempt.
+#[test]
+fn a_server_that_does_not_answer_the_first_client_is_told_once() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("bind");
+    let port = silent.local_addr().expect("a port").port();
+    let uri = format!("turn://u:pa55w0rd@127.0.0.1:{port}");
+    let flags = ["--no-check", "--connect-timeout", "500ms"];
+    let arguments = [&flags[..], &["udp://127.0.0.1:0", &uri, PEER]].concat();
+    let mut turncat = Turncat::start(&arguments);
+    let end = turncat.ready();
+    for mut client in [Client::connect(&end), Client::connect(&end)] {
+        client.send(b"hello");
+    }
+    turncat.wait_stderr("trying again");
+    // Some more attempts.
+    std::thread::sleep(Duration::from_secs(3));
+    let ended = turncat.interrupt();
+    let told = ended.stderr.matches("trying again").count();
+    assert_eq!(told, 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("no answer from "), "{}", ended.stderr);
 }
 
 #[test]
@@ -246,6 +251,8 @@ fn usage_mistakes_exit_2_and_malformed_uris_1() {
         (vec!["udp://127.0.0.1:1"], 2),
         (vec!["--no-such-flag"], 2),
         (vec!["--linger", "soon", "-", "turn://u:p@h", PEER], 2),
+        (vec!["-l", "bogus", "-", "turn://u:p@h", PEER], 2),
+        (vec!["--sni", "bad name", "-", "turn://u:p@h", PEER], 2),
         (vec!["-", "nonsense", PEER], 1),
         (vec!["-", "turn://u:pa55w0rd@h?transport=sctp", PEER], 1),
         (vec!["xyz://127.0.0.1:1", "turn://u:p@h", PEER], 1),

@@ -8,7 +8,7 @@ use interop_tests::config::{Config, Transport};
 use interop_tests::echo::UdpEcho;
 use serde_json::{Value, json};
 
-use crate::process::{Ended, Turncat};
+use crate::process::{Ended, Turncat, expect_problem};
 use crate::scenery::{Auth, Client, Server};
 
 /// The config of a running server as an operator would publish it.
@@ -91,22 +91,6 @@ fn ask(flags: &[&str], server: &str, env: &[(&str, &str)]) -> Ended {
     let mut arguments = flags.to_vec();
     arguments.extend(["-", server, "udp://127.0.0.1:9"]);
     Turncat::start_with(&arguments, env).end()
-}
-
-#[track_caller]
-fn expect_problem(ended: &Ended, error: &str, hint: &str) {
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains(&format!("error: {error}")),
-        "{}",
-        ended.stderr
-    );
-    assert!(
-        ended.stderr.contains("hint: ") && ended.stderr.contains(hint),
-        "{}",
-        ended.stderr
-    );
-    assert!(ended.stdout.is_empty());
 }
 
 #[test]

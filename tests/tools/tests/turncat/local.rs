@@ -107,6 +107,18 @@ fn a_socket_in_the_file_system_is_replaced_when_left_over_and_removed_in_the_end
 }
 
 #[test]
+fn a_file_that_is_no_socket_is_left_alone() {
+    let stage = stage();
+    let path = stage.server.dir.path().join("notes");
+    std::fs::write(&path, "mine").expect("write");
+    let ended = stage
+        .turncat(&format!("unix://{}", path.display()), &[])
+        .end();
+    crate::process::expect_problem(&ended, "cannot listen at `unix://", "choose another path");
+    assert_eq!(std::fs::read(&path).expect("read"), b"mine");
+}
+
+#[test]
 fn a_socket_may_have_an_abstract_name() {
     use std::os::linux::net::SocketAddrExt;
     let stage = stage();

@@ -134,6 +134,14 @@ fn coturn_connects_to_peers_over_tcp() {
         let mut client = Client::connect(&turncat.ready());
         client.echoes(&pattern(100_000));
         assert_eq!(turncat.interrupt().code, Some(0), "{transport:?}");
+
+        // It answers the end of our side with a reset.
+        let mut turncat = server.turncat("-", transport, &peer);
+        turncat.write(b"hello");
+        assert!(wait_until(PATIENCE, || turncat.stdout() == b"hello"));
+        turncat.close_stdin();
+        let ended = turncat.end();
+        assert_eq!(ended.code, Some(0), "{transport:?}: {}", ended.stderr);
     }
 }
 

@@ -1,9 +1,9 @@
 //! A running `turncat`, with its standard streams at hand.
 
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,8 +13,7 @@ use interop_tests::process::{signal_process, wait_until};
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| find("TURNCAT_BIN", "turncat", "turncat"))
+    find("TURNCAT_BIN", "turncat", "turncat")
 }
 
 pub struct Turncat {
@@ -30,6 +29,24 @@ pub struct Ended {
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: String,
+}
+
+/// It failed, told why and what to do, and showed no password.
+#[track_caller]
+pub fn expect_problem(ended: &Ended, error: &str, hint: &str) {
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains(&format!("error: {error}")),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("\nhint: ") && ended.stderr.contains(hint),
+        "{}",
+        ended.stderr
+    );
+    assert!(!ended.stderr.contains("pa55w0rd"), "{}", ended.stderr);
+    assert!(ended.stdout.is_empty());
 }
 
 impl Turncat {

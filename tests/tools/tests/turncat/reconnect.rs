@@ -1,9 +1,9 @@
 //! Lost servers and lost allocations: clients keep their sockets and go on.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use interop_tests::config::Transport;
-use interop_tests::echo::UdpEcho;
+use interop_tests::echo::{TcpEcho, UdpEcho};
 use interop_tests::process::wait_until;
 use interop_tests::stunnerd::Stunnerd;
 
@@ -119,6 +119,76 @@ fn a_server_that_drains_names_the_one_to_go_on_with() {
     let line = format!("turn:{alternate}?transport=udp: sent ");
     assert!(ended.stderr.contains(&line), "{}", ended.stderr);
     drop(keeper);
+}
+
+/// A drain lets those who are there be. When it is over and nothing is left at the address, they go where newcomers were
+/// sent meanwhile.
+#[test]
+fn a_drained_server_that_has_ended_is_followed_to_the_alternate() {
+    let other = Server::start(Auth::Static);
+    for transport in Transport::ALL {
+        let alternate = other.place(transport, "127.0.0.1");
+        let first = Server::start_with(Auth::Static, &["--alternate-server", &alternate], |_| {});
+        let peer = UdpEcho::start("127.0.0.1:0");
+        let peer = format!("udp://{}", peer.address());
+        // The other server has its certificate from another authority.
+        let flags = ["--insecure"];
+        let mut turncat = first.turncat("udp://127.0.0.1:0", transport, "127.0.0.1", &peer, &flags);
+        let end = turncat.ready();
+        let mut client = Client::connect(&end);
+        client.echoes(b"before");
+        first.stunnerd.terminate();
+        let draining = wait_until(PATIENCE, || first.stunnerd.ready_status() == Some(503));
+        assert!(draining);
+        Client::connect(&end).echoes_in_the_end("newcomer");
+        client.echoes(b"while it drains");
+        drop(first);
+        client.echoes_in_the_end("after");
+        let ended = turncat.interrupt();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let there = ended
+            .stderr
+            .lines()
+            .find(|line| line.contains(&format!(":{alternate}?")));
+        let both = there.is_some_and(|line| line.contains("2 allocations"));
+        assert!(both, "{transport:?}: {}", ended.stderr);
+    }
+}
+
+/// A process that is stopped, or a network that is cut: nothing refuses, nothing answers.
+#[test]
+fn a_server_that_freezes_and_comes_back_is_told() {
+    let server = Server::start(Auth::Static);
+    let (udp, tcp) = (UdpEcho::start("127.0.0.1:0"), TcpEcho::start("127.0.0.1:0"));
+    let (udp, tcp) = (
+        format!("udp://{}", udp.address()),
+        format!("tcp://{}", tcp.address()),
+    );
+    let mut ends = Vec::new();
+    for (transport, peer) in [
+        (Transport::Udp, &udp),
+        (Transport::Tls, &udp),
+        (Transport::Tcp, &tcp),
+    ] {
+        let mut turncat = server.turncat("tcp://127.0.0.1:0", transport, "127.0.0.1", peer, &[]);
+        let mut client = Client::connect(&turncat.ready());
+        client.echoes(b"before");
+        ends.push((turncat, client));
+    }
+    server.stunnerd.process().signal(libc::SIGSTOP);
+    let begin = Instant::now();
+    for (_, client) in &mut ends {
+        client.send(b"meanwhile");
+    }
+    for (turncat, _) in &mut ends {
+        turncat.wait_stderr("does not answer");
+    }
+    let waited = begin.elapsed();
+    server.stunnerd.process().signal(libc::SIGCONT);
+    assert!(waited < Duration::from_secs(10), "{waited:?}");
+    for (turncat, _) in &mut ends {
+        turncat.wait_stderr("answers again");
+    }
 }
 
 /// What a stream says while its server is away is kept, not lost.

@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 
 use interop_tests::config::Transport;
 use interop_tests::echo::TcpEcho;
+use interop_tests::process::wait_until;
 use interop_tests::{need, skip};
 
 use crate::process::PATIENCE;
@@ -85,6 +86,24 @@ fn answer_at_the_end(mut stream: TcpStream) {
     let mut said = Vec::new();
     stream.read_to_end(&mut said).expect("read to the end");
     write!(stream, "{} bytes", said.len()).expect("answer");
+}
+
+/// The system ends the connections of a dead process as if it had ended them itself.
+#[test]
+fn the_death_of_the_server_is_no_end_of_the_peer() {
+    for transport in STREAMS {
+        let server = Server::start(Auth::Static);
+        let peer = TcpEcho::start("127.0.0.1:0");
+        let peer = format!("tcp://{}", peer.address());
+        let mut turncat = server.turncat("-", transport, "127.0.0.1", &peer, &[]);
+        turncat.write(b"before");
+        assert!(wait_until(PATIENCE, || turncat.stdout() == b"before"));
+        server.stunnerd.process().signal(libc::SIGKILL);
+        let ended = turncat.end();
+        assert_eq!(ended.code, Some(1), "{transport:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("error: the "), "{}", ended.stderr);
+        assert!(ended.stderr.contains("\nhint: "), "{}", ended.stderr);
+    }
 }
 
 /// A peer that says nothing and never closes holds standard input's process only for `--linger`.
