@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stunner_cds::CdsServer;
 use stunner_cds::server::ConfigStore;
@@ -259,4 +259,37 @@ async fn a_watch_that_is_dropped_leaves_the_service() {
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
     panic!("still subscribed");
+}
+
+/// One that is back after a long time is found as soon as one that was away for a moment.
+#[tokio::test]
+async fn a_service_that_comes_back_is_found_within_seconds() {
+    let store = ConfigStore::new();
+    publish(&store, "stunner/a", 1);
+    let (service, address) = discovery(&store, &loopback());
+    let mut watch = direct(address).watch(Scope::All, None);
+    next(&mut watch).await;
+    service.stop().await;
+    // After some attempts the waits are as long as they get.
+    for _ in 0..4 {
+        assert!(matches!(next(&mut watch).await, WatchEvent::Down { .. }));
+    }
+    let (service, _) = discovery(&store, &BindAddress::from(address));
+    let back = Instant::now();
+    listed(next_news(&mut watch).await);
+    assert!(
+        back.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        back.elapsed()
+    );
+    // It gave its list, so the next outage begins with a short wait.
+    service.stop().await;
+    assert!(matches!(next(&mut watch).await, WatchEvent::Down { .. }));
+    let down = Instant::now();
+    next(&mut watch).await;
+    assert!(
+        down.elapsed() < Duration::from_millis(1900),
+        "{:?}",
+        down.elapsed()
+    );
 }

@@ -3,10 +3,12 @@
 mod discovered;
 mod watch;
 
+use std::time::Duration;
+
 use serde_json::Value;
 use stunner_api::NamespacedName;
 use stunner_cds::server::Scope;
-use stunner_cds::{CdsServer, ConfigId, LoadError, Options, Stream, connect, get_over};
+use stunner_cds::{CdsServer, ConfigId, LoadError, Options, Stream, Timing, connect, get_over};
 use stunner_config::ParseOptions;
 
 pub use discovered::Discovered;
@@ -241,6 +243,11 @@ fn options() -> Options {
         parse: ParseOptions {
             expand_env: false,
             judge_listeners: false,
+        },
+        // Dataplanes come in thousands and spare a service that is away; tools are few, and somebody waits for them.
+        timing: Timing {
+            backoff_max: Duration::from_secs(2),
+            ..Timing::default()
         },
         ..Options::default()
     }

@@ -1,21 +1,18 @@
 //! Following the discovery service, whatever becomes of it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use stunner_cds::server::Scope;
 use stunner_cds::{Backoff, CdsServer, Session};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::{Cds, Discovered};
 use crate::error::ClusterError;
 
 /// Events that may wait for a slow reader before the connection does.
 const WAITING: usize = 256;
-/// A connection that lasts this long was a good one.
-const GOOD: Duration = Duration::from_secs(5);
 
 /// What a watch tells.
 #[derive(Debug, Clone)]
@@ -82,12 +79,7 @@ impl Follower {
         let timing = &self.cds.options.timing;
         let mut backoff = Backoff::new(timing.backoff_first, timing.backoff_max);
         loop {
-            let since = Instant::now();
-            let error = self.follow().await?;
-            // A service that accepts and drops at once is not well, and is spared like one that refuses.
-            if since.elapsed() >= GOOD {
-                backoff.reset();
-            }
+            let error = self.follow(&mut backoff).await?;
             self.tell(WatchEvent::Down {
                 why: chain(&error),
                 hint: error.hint(),
@@ -97,8 +89,8 @@ impl Follower {
         }
     }
 
-    /// One connection, until it ends.
-    async fn follow(&self) -> Result<ClusterError, Unheard> {
+    /// One connection, until it ends. One that gave the list was a good one: the next outage begins anew.
+    async fn follow(&self, backoff: &mut Backoff) -> Result<ClusterError, Unheard> {
         // First the subscription, then the list: what changes in between comes as a frame. The other way round it
         // could be missed.
         let server = &self.cds.server;
@@ -115,6 +107,7 @@ impl Follower {
             Ok(opened) => opened,
             Err(error) => return Ok(error),
         };
+        backoff.reset();
         let mut told: BTreeMap<String, Discovered> = list
             .iter()
             .map(|found| (found.id.clone(), found.clone()))
