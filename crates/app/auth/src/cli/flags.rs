@@ -25,8 +25,8 @@ flags! {
         "No credential is good for longer; a request for more gets this much");
 
     TOKEN_FILE = flag(CALLERS, "token-file", Value("FILE"), "STUNNER_AUTH_TOKEN_FILE", "",
-        "Answer only those who send one of the tokens in this file, one on each line, as `Authorization: Bearer`; read \
-         anew for every request");
+        "Answer only those who send one of the tokens in this file, one on each line, as `Authorization: Bearer`; a \
+         line that begins with `#` is a comment. Read anew for every request: emptied it lets nobody in, removed its last tokens stay good");
     TOKEN_REVIEW = flag(CALLERS, "token-review", Switch, "STUNNER_AUTH_TOKEN_REVIEW", "",
         "Answer those who send the token of a ServiceAccount, which the API server is asked about; it takes the right to \
          create TokenReviews");
