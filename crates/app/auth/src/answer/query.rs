@@ -29,11 +29,14 @@ pub enum IceTransportPolicy {
     Relay,
 }
 
-/// An IP address other than the wildcard, or a DNS name.
+/// The IP address of one host, or a DNS name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host(String);
 
 impl Host {
+    /// What to give.
+    pub const HINT: &str = "give the IP address of one host, not the wildcard or one of many, or a DNS name, without a port";
+
     /// An address may be in brackets.
     pub fn parse(text: &str) -> Option<Host> {
         let bare = text
@@ -41,7 +44,7 @@ impl Host {
             .and_then(|text| text.strip_suffix(']'))
             .unwrap_or(text);
         match bare.parse::<IpAddr>() {
-            Ok(address) => (!address.is_unspecified()).then(|| Host(bare.to_owned())),
+            Ok(address) => is_of_one_host(address).then(|| Host(bare.to_owned())),
             Err(_) => is_dns_name(text).then(|| Host(text.to_owned())),
         }
     }
@@ -49,6 +52,12 @@ impl Host {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+fn is_of_one_host(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !address.is_unspecified() && !address.is_multicast() && !is_broadcast
 }
 
 /// As in RFC 1123 §2.1, with underscores, which some have in practice. A last label of digits only would make it look
@@ -176,6 +185,13 @@ fn decode(text: &str) -> Result<HashMap<&'static str, Cow<'_, str>>, Refusal> {
 }
 
 fn unescape(text: &str) -> Result<Cow<'_, str>, Refusal> {
+    let is_escape = |rest: &str| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(is_escape) {
+        return Err(Refusal::Escape);
+    }
     let spaced: Cow<'_, str> = match text.contains('+') {
         true => text.replace('+', " ").into(),
         false => text.into(),
@@ -225,6 +241,11 @@ mod tests {
             "0.0.0.0",
             "::",
             "[::]",
+            "::ffff:0.0.0.0",
+            "224.0.0.1",
+            "::ffff:239.1.2.3",
+            "255.255.255.255",
+            "ff02::1",
             "",
             ".",
             "a..b",
@@ -254,9 +275,13 @@ mod tests {
         let query = query.expect("a query");
         assert_eq!(query.username, "a:b c ä");
         assert_eq!(query.ttl, Some(60));
-        let odd = Query::parse(Endpoint::Ice, "username=100%&name%73pace=x").expect("a query");
+        let odd = Query::parse(Endpoint::Ice, "username=100%25&name%73pace=x").expect("a query");
         assert_eq!(odd.username, "100%");
         assert_eq!(odd.namespace.as_deref(), Some("x"));
+        for broken in ["username=%zz", "username=100%", "username=%4", "%g1=x"] {
+            let refused = Query::parse(Endpoint::Ice, broken);
+            assert_eq!(refused, Err(Refusal::Escape), "{broken}");
+        }
         assert_eq!(
             Query::parse(Endpoint::Ice, "username=%ff"),
             Err(Refusal::Encoding)

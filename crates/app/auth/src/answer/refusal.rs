@@ -2,9 +2,13 @@
 
 use stunner_credentials::UserError;
 
+use super::Host;
+
 /// Each has a status, a sentence and a hint. Values of the caller are repeated shortened, secrets never.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
+    #[error("the query has a `%` without the two digits that belong to it")]
+    Escape,
     #[error("the query is not UTF-8 text")]
     Encoding,
     #[error("the parameter `{0}` is given more than once")]
@@ -42,6 +46,7 @@ impl Refusal {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
+            Refusal::Escape => "write a percent sign as `%25`",
             Refusal::Encoding => "percent-encode the UTF-8 bytes of each value",
             Refusal::Repeated(_) => "give it once",
             Refusal::NoService | Refusal::Service(_) => "add `service=turn`",
@@ -50,9 +55,7 @@ impl Refusal {
             }
             Refusal::Username(UserError::TooLong { .. }) => "give a shorter user name",
             Refusal::Username(UserError::ControlCharacter) => "leave control characters out",
-            Refusal::PublicAddress(_) => {
-                "give an IP address other than 0.0.0.0 and ::, or a DNS name, without a port"
-            }
+            Refusal::PublicAddress(_) => Host::HINT,
             Refusal::Policy(_) => "give `all`, `public` or `relay`",
             Refusal::NoConfig => {
                 "create a Gateway; if there is one, see the log of this service for its config discovery"

@@ -78,6 +78,13 @@ fn path(text: &str) -> PathBuf {
 }
 
 fn ip(text: &str) -> Result<IpAddr, Wrong> {
+    // It works for every address that can be done without.
+    if text.eq_ignore_ascii_case("off") {
+        return Err(Wrong {
+            why: "a service that listens nowhere serves nobody".to_owned(),
+            hint: "leave it out to listen at all addresses, or give one such as `127.0.0.1`",
+        });
+    }
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     bare.parse().map_err(|_| Wrong {
         why: "it is not an IP address".to_owned(),
@@ -88,7 +95,7 @@ fn ip(text: &str) -> Result<IpAddr, Wrong> {
 fn host(text: &str) -> Result<Host, Wrong> {
     Host::parse(text).ok_or_else(|| Wrong {
         why: "clients cannot reach such a host".to_owned(),
-        hint: "give an IP address other than 0.0.0.0 and ::, or a DNS name, without a port",
+        hint: Host::HINT,
     })
 }
 

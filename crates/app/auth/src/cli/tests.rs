@@ -150,7 +150,7 @@ fn mistakes_say_what_to_do() {
         (
             "--public-address 0.0.0.0",
             "error: invalid value `0.0.0.0` for `--public-address`: clients cannot reach such a host\n\
-             hint: give an IP address other than 0.0.0.0 and ::, or a DNS name, without a port\n",
+             hint: give the IP address of one host, not the wildcard or one of many, or a DNS name, without a port\n",
         ),
         (
             "--cors-origin app.example",
@@ -169,6 +169,11 @@ fn mistakes_say_what_to_do() {
             "--address localhost",
             "error: invalid value `localhost` for `--address`: it is not an IP address\n\
              hint: give for example `127.0.0.1` or `::1`; the port is given by --port\n",
+        ),
+        (
+            "--address off",
+            "error: invalid value `off` for `--address`: a service that listens nowhere serves nobody\n\
+             hint: leave it out to listen at all addresses, or give one such as `127.0.0.1`\n",
         ),
         (
             "config.yaml",

@@ -115,7 +115,7 @@ fn turn_parameters() -> Vec<Value> {
         parameter(
             "public-addr",
             false,
-            "An IP address other than 0.0.0.0 and ::, or a DNS name, to tell in URIs instead of those that the gateways have.",
+            "The IP address of one host, not the wildcard or one of many, or a DNS name, to tell in URIs instead of those that the gateways have.",
             json!({
                 "type": "string",
                 // An empty one counts as none.
