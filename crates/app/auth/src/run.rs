@@ -44,6 +44,15 @@ impl RunError {
     /// What to do about it.
     fn hint(&self) -> Option<String> {
         match self {
+            RunError::Discovery(ClusterError::NoKubeconfig) => Some(
+                "say where the gateways are: --cds-server-address for a config discovery service, --config for files, or \
+                 --kubeconfig or $KUBECONFIG for a cluster"
+                    .to_owned(),
+            ),
+            RunError::Review(ClusterError::NoKubeconfig) => Some(
+                "--token-review asks a cluster: name one with --kubeconfig or $KUBECONFIG, or use --token-file"
+                    .to_owned(),
+            ),
             RunError::Discovery(error) | RunError::Review(error) => error.hint(),
             RunError::Config(error) => Some(error.hint().to_owned()),
             RunError::Tokens(_) => {

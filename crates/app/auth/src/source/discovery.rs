@@ -9,6 +9,8 @@ use super::Teller;
 use crate::answer::Gateways;
 
 const SCOPE: &str = "auth";
+/// Of one outage. Where more are said, each has something of its own in it, such as a time.
+const MAX_REASONS: usize = 8;
 
 /// Follows all configurations, for ever. While the service is away, what it said last stays; when it is back, what
 /// is not in its list any more is gone.
@@ -16,12 +18,12 @@ pub async fn follow(cds: Cds, teller: Teller) {
     let place = cds.url();
     let mut watch = cds.watch(Scope::All, None);
     let mut gateways = Gateways::default();
-    let mut is_down = false;
+    let mut outage = Outage::default();
     while let Some(event) = watch.next().await {
         match event {
             WatchEvent::List(list) => {
                 tracing::info!(scope = SCOPE, "watching {} configs at {place}", list.len());
-                is_down = false;
+                outage = Outage::default();
                 gateways = refreshed(&gateways, list);
             }
             WatchEvent::Changed(found) => {
@@ -34,20 +36,30 @@ pub async fn follow(cds: Cds, teller: Teller) {
             }
             WatchEvent::Down { why, hint } => {
                 let hint = hint.map_or_else(String::new, |hint| format!(" (hint: {hint})"));
-                // Said again at every attempt, it would drown the rest.
-                match is_down {
-                    false => tracing::warn!(
+                match outage.is_news(&why) {
+                    true => tracing::warn!(
                         scope = SCOPE,
                         "{why}; the {} gateways known stay, and it is tried again{hint}",
                         gateways.len()
                     ),
-                    true => tracing::debug!(scope = SCOPE, "{why}{hint}"),
+                    false => tracing::debug!(scope = SCOPE, "{why}{hint}"),
                 }
-                is_down = true;
                 continue;
             }
         }
         teller.tell(gateways.clone());
+    }
+}
+
+/// Why the service is away, as far as that was said. At every attempt it would drown the rest; another reason is news.
+#[derive(Debug, Default)]
+struct Outage {
+    reasons: BTreeSet<String>,
+}
+
+impl Outage {
+    fn is_news(&mut self, why: &str) -> bool {
+        self.reasons.len() < MAX_REASONS && self.reasons.insert(why.to_owned())
     }
 }
 
@@ -98,6 +110,16 @@ mod tests {
             .iter()
             .map(|config| (config.admin.name.clone(), port(config)))
             .collect()
+    }
+
+    #[test]
+    fn each_reason_of_an_outage_is_news_once() {
+        let mut outage = Outage::default();
+        let mut told = |why: &str| outage.is_news(why);
+        assert!(told("refused") && !told("refused"));
+        assert!(told("not a list") && !told("refused") && !told("not a list"));
+        let many = (0..100).filter(|number| told(&number.to_string())).count();
+        assert_eq!(many, MAX_REASONS - 2);
     }
 
     #[test]

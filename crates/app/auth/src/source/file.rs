@@ -14,6 +14,7 @@ const SCOPE: &str = "auth";
 /// Between two looks. A content is believed when two looks in a row agree on it, so that a file being written is not
 /// believed halfway; looking works on every file system, and for the links of a mounted ConfigMap.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
+const STAYS: &str = "what it said before stays";
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Why files cannot be served from.
@@ -53,6 +54,13 @@ pub struct ConfigFiles {
     texts_by_file: Texts,
 }
 
+/// What became of a look.
+struct Taken {
+    /// Whether other configurations count from now on.
+    has_changed: bool,
+    problems: Vec<FileError>,
+}
+
 /// Contents by file, as a look finds them.
 type Texts = BTreeMap<PathBuf, String>;
 
@@ -71,7 +79,7 @@ impl ConfigFiles {
             configs_by_file: BTreeMap::new(),
             texts_by_file: Texts::new(),
         };
-        let problems = files.take(texts);
+        let problems = files.take(texts).problems;
         if files.configs_by_file.values().all(Vec::is_empty) {
             return Err(match problems.into_iter().next() {
                 Some(broken) => broken,
@@ -112,47 +120,90 @@ impl ConfigFiles {
     pub async fn follow(mut self, teller: Teller) {
         teller.tell(self.gateways());
         let mut before: Option<Texts> = None;
+        let mut failures = 0u32;
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             let path = self.path.clone();
             let looked = tokio::task::spawn_blocking(move || look(&path)).await;
-            let Ok(Ok(now)) = looked else {
-                // Missing for a moment, or for good: what was read stays.
-                continue;
+            let place = self.path.display();
+            let now = match looked {
+                Ok(Ok(now)) => now,
+                Ok(Err(error)) => {
+                    // Once may be the moment of a replacement.
+                    failures = failures.saturating_add(1);
+                    if failures == 2 {
+                        tracing::warn!(
+                            scope = SCOPE,
+                            "cannot read {place} any more, {STAYS}: {error}"
+                        );
+                    }
+                    continue;
+                }
+                Err(_) => continue,
             };
+            if failures >= 2 {
+                tracing::info!(scope = SCOPE, "{place} can be read again");
+            }
+            failures = 0;
             if now != self.texts_by_file && before.as_ref() == Some(&now) {
-                // Said in the log.
-                let _ = self.take(now.clone());
-                teller.tell(self.gateways());
-                tracing::info!(scope = SCOPE, "read {} anew", self.path.display());
+                // What is wrong is said in the log.
+                if self.take(now.clone()).has_changed {
+                    teller.tell(self.gateways());
+                    tracing::info!(scope = SCOPE, "read {} anew", self.path.display());
+                }
             }
             before = Some(now);
         }
     }
 
-    /// Takes what a look found. A file that cannot be used keeps what it was; one that is gone from a folder takes its
-    /// gateways with it.
-    fn take(&mut self, texts: Texts) -> Vec<FileError> {
-        let mut problems = Vec::new();
+    /// Takes what a look found. A file that is empty or cannot be used keeps what it was; one that is gone from a folder
+    /// takes its gateways with it.
+    fn take(&mut self, texts: Texts) -> Taken {
+        let files = self.configs_by_file.len();
         self.configs_by_file
             .retain(|path, _| texts.contains_key(path));
+        let mut taken = Taken {
+            has_changed: self.configs_by_file.len() < files,
+            problems: Vec::new(),
+        };
         for (path, text) in &texts {
-            if self.texts_by_file.get(path) == Some(text) || text.trim().is_empty() {
+            if self.texts_by_file.get(path) == Some(text) {
+                continue;
+            }
+            let is_known = self.configs_by_file.contains_key(path);
+            if is_blank(text) {
+                if is_known {
+                    let place = path.display();
+                    tracing::warn!(
+                        scope = SCOPE,
+                        "{place} holds no configuration any more, {STAYS}"
+                    );
+                }
                 continue;
             }
             match read(path, text) {
                 Ok(configs) => {
                     self.configs_by_file.insert(path.clone(), configs);
+                    taken.has_changed = true;
                 }
                 Err(broken) => {
-                    tracing::warn!(scope = SCOPE, "{broken}");
-                    problems.push(broken);
+                    match is_known {
+                        true => tracing::warn!(scope = SCOPE, "{broken}; {STAYS}"),
+                        false => tracing::warn!(scope = SCOPE, "{broken}"),
+                    }
+                    taken.problems.push(broken);
                 }
             }
         }
         self.texts_by_file = texts;
-        problems
+        taken
     }
+}
+
+/// Whether nothing is said at all. An empty list says that there is no gateway.
+fn is_blank(text: &str) -> bool {
+    let is_nothing = |line: &str| line.is_empty() || line.starts_with('#') || line == "---";
+    text.lines().map(str::trim).all(is_nothing)
 }
 
 fn read(path: &Path, text: &str) -> Result<Vec<Config>, FileError> {
@@ -266,13 +317,20 @@ mod tests {
         std::fs::write(at("b.yaml"), config("ns/b")).expect("write");
         let mut files = ConfigFiles::open(dir.path()).expect("files");
         std::fs::write(at("a.yaml"), "version: [").expect("write");
-        assert_eq!(files.take(look(dir.path()).expect("a look")).len(), 1);
-        std::fs::write(at("b.yaml"), "").expect("write");
-        assert!(files.take(look(dir.path()).expect("a look")).is_empty());
-        assert_eq!(names(&files), ["ns/a", "ns/b"]);
+        let mut take = || {
+            let taken = files.take(look(dir.path()).expect("a look"));
+            (taken.has_changed, taken.problems.len(), names(&files))
+        };
+        let both = || vec!["ns/a".to_owned(), "ns/b".to_owned()];
+        assert_eq!(take(), (false, 1, both()), "broken is not read anew");
+        for nothing in ["", "\n", "# nothing\n"] {
+            std::fs::write(at("b.yaml"), nothing).expect("write");
+            assert_eq!(take(), (false, 0, both()), "{nothing:?}");
+        }
         std::fs::remove_file(at("a.yaml")).expect("remove");
-        files.take(look(dir.path()).expect("a look"));
-        assert_eq!(names(&files), ["ns/b"]);
+        assert_eq!(take(), (true, 0, vec!["ns/b".to_owned()]));
+        std::fs::write(at("b.yaml"), "{\"items\": []}").expect("write");
+        assert_eq!(take(), (true, 0, vec![]), "an empty list is a list");
     }
 
     #[test]
@@ -308,6 +366,11 @@ mod tests {
         std::fs::write(&path, config("ns/new")).expect("write");
         until("ns/new").await;
         assert_eq!(known.gateways().len(), 1);
+        std::fs::remove_file(&path).expect("remove");
+        tokio::time::sleep(10 * LOOK_EVERY).await;
+        assert_eq!(known.gateways().len(), 1, "what was read stays");
+        std::fs::write(&path, config("ns/again")).expect("write");
+        until("ns/again").await;
         following.abort();
     }
 }
