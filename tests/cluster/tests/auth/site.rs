@@ -1,7 +1,7 @@
 //! A namespace with a class of its own, and an operator for it.
 
-use cluster_tests::{Cluster, Objects, Operator, OperatorOptions, eventually, kinds};
-use serde_json::{Value, json};
+use cluster_tests::{Cluster, Objects, Operator, OperatorOptions, eventually, kinds, manifests};
+use serde_json::json;
 
 pub const SECRET: &str = "hush-secret";
 
@@ -14,10 +14,14 @@ pub struct Site {
 impl Site {
     pub async fn set(cluster: &Cluster, name: &'static str) -> Site {
         let objects = cluster.objects().await;
-        for object in manifests(name) {
+        for mut object in manifests::own_class(name, "", "") {
+            if object["kind"] == "GatewayConfig" {
+                object["spec"] =
+                    json!({ "authType": "ephemeral", "sharedSecret": SECRET, "dataplane": name });
+            }
             objects.apply_object(&object).await;
         }
-        let options = OperatorOptions::new(&format!("stunner.l7mp.io/{name}"));
+        let options = OperatorOptions::new(&manifests::controller(name));
         Site {
             operator: Operator::start(cluster, options).await,
             objects,
@@ -28,15 +32,8 @@ impl Site {
     /// A Gateway with one UDP listener, and the address that a load balancer gives it.
     pub async fn gateway(&self, gateway: &str, address: &str) {
         let name = self.name;
-        self.objects
-            .apply_object(&json!({
-                "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
-                "metadata": { "name": gateway, "namespace": name },
-                "spec": { "gatewayClassName": name, "listeners": [
-                    { "name": "udp", "protocol": "TURN-UDP", "port": 3478 },
-                ] },
-            }))
-            .await;
+        let object = manifests::gateway(name, gateway, 3478);
+        self.objects.apply_object(&object).await;
         eventually("the Service of the Gateway", async || {
             let service = self.objects.find(kinds::SERVICE, name, gateway).await;
             service.ok_or("there is none".to_owned())
@@ -51,29 +48,6 @@ impl Site {
             .delete(kinds::GATEWAY, self.name, gateway)
             .await;
     }
-}
-
-fn manifests(name: &str) -> [Value; 4] {
-    let ours = "stunner.l7mp.io/v1";
-    [
-        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
-        json!({
-            "apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass",
-            "metadata": { "name": name },
-            "spec": { "controllerName": format!("stunner.l7mp.io/{name}"), "parametersRef": {
-                "group": "stunner.l7mp.io", "kind": "GatewayConfig", "name": "config", "namespace": name,
-            } },
-        }),
-        json!({
-            "apiVersion": ours, "kind": "GatewayConfig",
-            "metadata": { "name": "config", "namespace": name },
-            "spec": { "authType": "ephemeral", "sharedSecret": SECRET, "dataplane": name },
-        }),
-        json!({
-            "apiVersion": ours, "kind": "Dataplane", "metadata": { "name": name },
-            "spec": { "replicas": 1 },
-        }),
-    ]
 }
 
 /// How a client reaches a Gateway of [`Site::gateway`].
