@@ -91,6 +91,11 @@ impl Relay {
         self.session.connect.server
     }
 
+    /// The name that its certificate was checked against, where it was not its address.
+    pub fn server_name(&self) -> Option<&str> {
+        self.session.connect.tls.sni.as_deref()
+    }
+
     /// The relayed transport address: where peers send to.
     pub fn relayed(&self) -> SocketAddr {
         self.allocated.relayed
