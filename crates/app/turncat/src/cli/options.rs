@@ -1,10 +1,12 @@
 //! What was said, with defaults filled in.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use stunner_cluster::{CdsFlags, Kubectl};
 use stunner_flags::{Given, UsageError, Wrong, values};
+use stunner_telemetry::logging::LogSpec;
 
 use super::flags;
 use crate::ends::{LocalEnd, PeerEnd, PeerTransport};
@@ -54,7 +56,7 @@ impl Options {
         let idle = duration(&flags::IDLE_TIMEOUT)?.unwrap_or(IDLE_TIMEOUT);
         Ok(Options {
             secret: secret(given, &server)?,
-            sni: given.text(&flags::SNI),
+            sni: given.value(&flags::SNI, server_name)?,
             insecure: given.switch(&flags::INSECURE)?,
             connect_timeout: given
                 .value(&flags::CONNECT_TIMEOUT, some_time)?
@@ -93,7 +95,14 @@ fn log(given: &Given<'_>) -> Result<String, UsageError> {
     let verbose = given.switch(&flags::VERBOSE)?;
     let verbose_first =
         given.on_command_line(&flags::VERBOSE) && !given.on_command_line(&flags::LOG);
-    Ok(match given.text(&flags::LOG) {
+    let said = given.value(&flags::LOG, |text| match LogSpec::parse(text).1.first() {
+        None => Ok(text.to_owned()),
+        Some(problem) => Err(Wrong {
+            why: problem.to_string(),
+            hint: "give scope:LEVEL items such as `all:WARN,turncat:DEBUG`",
+        }),
+    })?;
+    Ok(match said {
         Some(spec) if !(verbose && verbose_first) => spec,
         _ if verbose => "all:DEBUG".to_owned(),
         _ => flags::LOG.default.to_owned(),
@@ -107,6 +116,23 @@ fn some_time(text: &str) -> Result<Duration, Wrong> {
             hint: "give a duration such as `8s`",
         }),
         time => Ok(time),
+    }
+}
+
+/// What a certificate can be made out to.
+fn server_name(text: &str) -> Result<String, Wrong> {
+    let is_label = |label: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        (1..=63).contains(&label.len()) && label.bytes().all(known)
+    };
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let is_name = name.len() <= 253 && name.split('.').all(is_label);
+    match is_name || text.parse::<IpAddr>().is_ok() {
+        true => Ok(text.to_owned()),
+        false => Err(Wrong {
+            why: "it is no name of a host".to_owned(),
+            hint: "give the name in the server's certificate, such as `turn.example.com`",
+        }),
     }
 }
 

@@ -233,3 +233,27 @@ fn mistakes_are_answered_with_what_to_do() {
         assert!(report.contains("\nhint: ") && !report.contains("pa55w0rd"), "{line}: {report}");
     }
 }
+
+#[test]
+fn levels_and_names_that_cannot_be_meant_are_wrong_usage() {
+    for (flags, said) in [
+        ("-l bogus", "`--log`"),
+        ("--log all:LOUD", "`--log`"),
+        ("--sni bad/name", "`--sni`"),
+        ("--sni turn..example", "`--sni`"),
+    ] {
+        let error = parse_in(&format!("{flags} {ENDS}"), &[]).expect_err(flags);
+        assert_eq!(error.exit_code(), 2, "{flags}");
+        assert!(error.report().contains(said), "{}", error.report());
+    }
+    for name in [
+        "localhost",
+        "turn.example.",
+        "_x.example",
+        "192.0.2.1",
+        "::1",
+    ] {
+        let options = options_in(&format!("--sni {name} {ENDS}"), &[]);
+        assert_eq!(options.sni.as_deref(), Some(name));
+    }
+}
