@@ -15,6 +15,8 @@ pub enum BindError {
     Name { host: String, source: io::Error },
     #[error("cannot listen at `{end}`")]
     Listen { end: String, source: io::Error },
+    #[error("cannot listen at `{end}`: there is a file that is no socket")]
+    NoSocket { end: String },
 }
 
 impl BindError {
@@ -23,11 +25,19 @@ impl BindError {
             BindError::Name { .. } => {
                 return "the client end is an address of this host, such as `127.0.0.1` or `localhost`";
             }
+            BindError::NoSocket { .. } => {
+                return "choose another path, or remove the file if nobody needs it";
+            }
+            BindError::Listen { end, source }
+                if end.starts_with("unix:") && source.kind() == io::ErrorKind::AddrInUse =>
+            {
+                return "another process has it: choose another path";
+            }
             BindError::Listen { source, .. } => source,
         };
         match source.kind() {
             io::ErrorKind::AddrInUse => {
-                "another process has it: choose another port or path; port 0 takes any free port"
+                "another process has it: choose another port; port 0 takes any free port"
             }
             io::ErrorKind::AddrNotAvailable => {
                 "the client end is an address of this host, such as `127.0.0.1` or `localhost`"

@@ -72,6 +72,11 @@ impl StreamEnd {
                 std::fs::remove_file(path).map_err(failed)?;
                 UnixListener::bind(path)
             }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && !is_socket(path) => {
+                return Err(BindError::NoSocket {
+                    end: end.to_string(),
+                });
+            }
             bound => bound,
         };
         Ok(StreamEnd {
@@ -189,9 +194,12 @@ pub(super) async fn read_into(mut reader: impl AsyncRead + Unpin, queue: mpsc::S
 
 /// Whether the file is a socket that nobody listens at: a process that was killed leaves it behind.
 async fn is_left_over(path: &Path) -> bool {
-    let socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    socket && UnixStream::connect(path).await.is_err_and(refused)
+    is_socket(path) && UnixStream::connect(path).await.is_err_and(refused)
+}
+
+fn is_socket(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket())
 }
 
 /// Removes the file in the end.
