@@ -10,14 +10,10 @@ use tracing::{debug, info, warn};
 use super::outlet::Outlet;
 use super::route::{Link, Route};
 use super::session::{Activity, End, Inbox, Origin, Session, SessionError, stopped};
+use super::watch::Watch;
 
 /// The largest datagram of UDP over IPv4; over IPv6 a little more would fit.
 const LARGEST: usize = 65_535;
-/// A server that lost the allocation drops datagrams without a word (RFC 8656 §11.2): ask it, first after this long
-/// without an answer of the peer, then more and more seldom, for peers that never answer.
-const FIRST_PROBE: Duration = Duration::from_secs(2);
-/// Also what keeps the bindings of NATs on the way to the server.
-const PROBE_EVERY: Duration = Duration::from_secs(25);
 const TICK: Duration = Duration::from_millis(500);
 
 /// How carrying over one link ended.
@@ -217,23 +213,14 @@ async fn downwards(
 
 /// Asks the server whether it still knows the allocation when it may not, and forgets idle clients.
 async fn watch_over(route: &Route, link: &Link, origin: Origin, activity: &Activity) -> Outcome {
-    let mut patience = FIRST_PROBE;
-    let mut probed = Instant::now();
+    let mut watch = Watch::new();
     loop {
         sleep(TICK).await;
         let idle = route.settings.idle_timeout;
         if origin == Origin::Datagrams && idle.is_some_and(|idle| activity.idle() >= idle) {
             return Outcome::Ended(End::Idle);
         }
-        if !activity.unanswered() {
-            patience = FIRST_PROBE;
-        }
-        let doubtful = activity.unanswered() && activity.silence() >= patience;
-        let due = probed.elapsed() >= PROBE_EVERY || doubtful && probed.elapsed() >= patience;
-        if !due {
-            continue;
-        }
-        match link.relay.refresh().await {
+        match watch.look(route, &link.relay, activity).await {
             Ok(()) => {}
             Err(ClientError::Lost(lost)) => return Outcome::Lost(lost),
             Err(error @ ClientError::Timeout { .. }) => {
@@ -243,7 +230,5 @@ async fn watch_over(route: &Route, link: &Link, origin: Origin, activity: &Activ
             // What the server says of the allocation comes out at `Relay::lost`.
             Err(error) => debug!("refreshing: {error}"),
         }
-        probed = Instant::now();
-        patience = (patience * 2).min(PROBE_EVERY);
     }
 }

@@ -6,11 +6,13 @@
 
 mod backoff;
 mod datagrams;
+mod outage;
 mod outlet;
 mod route;
 mod session;
 mod statistics;
 mod stream;
+mod watch;
 
 pub use outlet::Outlet;
 pub use route::{Link, OpenError, Route, Settings};

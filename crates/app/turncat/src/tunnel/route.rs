@@ -2,23 +2,27 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stunner_client::{
-    ClientError, Connect, Lost, PeerStream, Relay, RelayTransport, ServerUri, Tls,
+    ClientError, Connect, Lost, PeerStream, Relay, RelayTransport, ServerTransport, ServerUri, Tls,
 };
 use thiserror::Error;
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::backoff;
+use super::outage::Outage;
 use super::statistics::{Counts, Statistics};
 use crate::ends::{PeerEnd, PeerTransport};
 use crate::server::{Discovery, Target};
 
 /// A step may take the whole of the connect timeout; this much longer for all steps together.
 const STEPS_MARGIN: Duration = Duration::from_secs(1);
+/// Servers hold only so many handshakes of one source at once, and drop the rest: those would wait for a repetition.
+const HANDSHAKES: usize = 32;
 /// RFC 8656 §19: the server has no relay address of the family.
 const FAMILY_NOT_SUPPORTED: u16 = 440;
 
@@ -80,6 +84,30 @@ impl OpenError {
             OpenError::Slow { .. } | OpenError::PeerName { .. } => false,
         }
     }
+
+    /// Whether no server said anything.
+    fn is_silence(&self) -> bool {
+        match self {
+            OpenError::Client(error) => matches!(
+                error,
+                ClientError::Timeout { .. }
+                    | ClientError::NothingListens { .. }
+                    | ClientError::Unreachable { .. }
+                    | ClientError::Closed { .. }
+                    | ClientError::Resolve { .. }
+            ),
+            OpenError::Slow { .. } => true,
+            OpenError::PeerName { .. } => false,
+        }
+    }
+}
+
+/// A server that another one names in its place.
+#[derive(Debug, Clone)]
+struct Alternate {
+    server: SocketAddr,
+    /// The name that its certificate is made out to, where it was told.
+    domain: Option<String>,
 }
 
 /// An allocation that leads to the peer.
@@ -107,6 +135,10 @@ pub struct Route {
     target: RwLock<Target>,
     /// Where the target comes from, if it is a Gateway's.
     discovery: Option<Discovery>,
+    /// Where a server that drains sent us last: the place to go once nothing is left of it.
+    alternate: Mutex<Option<Alternate>>,
+    handshakes: Semaphore,
+    pub(super) outage: Outage,
     pub peer: PeerEnd,
     pub settings: Settings,
     pub statistics: Statistics,
@@ -122,6 +154,9 @@ impl Route {
         Route {
             target: RwLock::new(target),
             discovery,
+            alternate: Mutex::default(),
+            handshakes: Semaphore::new(HANDSHAKES),
+            outage: Outage::default(),
             peer,
             settings,
             statistics: Statistics::default(),
@@ -182,6 +217,11 @@ impl Route {
 
     async fn allocate(&self, lost: Option<&Lost>) -> Result<(Relay, SocketAddr), OpenError> {
         let target = self.target();
+        // Never closed. Waiting for one's turn is not waiting for the server.
+        let _turn = match target.uri.transport {
+            ServerTransport::Tls | ServerTransport::Dtls => self.handshakes.acquire().await.ok(),
+            ServerTransport::Udp | ServerTransport::Tcp => None,
+        };
         let whole = self.settings.connect_timeout + STEPS_MARGIN;
         let allocated = timeout(whole, self.allocate_at_any(&target, lost)).await;
         allocated.unwrap_or_else(|_| {
@@ -192,7 +232,7 @@ impl Route {
         })
     }
 
-    /// Tries the server that a drained one names, then each address of the target.
+    /// Tries the server that a drained one names, then each address of the target, then where that sent us before.
     async fn allocate_at_any(
         &self,
         target: &Target,
@@ -204,25 +244,59 @@ impl Route {
             domain,
         }) = lost
         {
-            let connect = self.connect(target, *server, domain.as_deref());
+            let (server, domain) = (*server, domain.clone());
+            let alternate = Alternate { server, domain };
+            let connect = self.connect(target, server, alternate.domain.as_deref());
             match self.allocate_at(target, connect, &peers).await {
-                Ok(allocated) => return Ok(allocated),
+                Ok(allocated) => {
+                    self.remember(Some(alternate));
+                    return Ok(allocated);
+                }
                 Err(error) => info!("the alternate server {server} does not take over: {error}"),
             }
         }
         let servers = target.uri.resolve().await?;
-        let share = u32::try_from(servers.len()).unwrap_or(u32::MAX);
+        let alternate = self.alternate();
+        let places = servers.len() + usize::from(alternate.is_some());
+        let share = u32::try_from(places).unwrap_or(u32::MAX);
         let mut failure = None;
         for server in &servers {
             let mut connect = self.connect(target, *server, None);
             connect.timeout /= share;
             match self.allocate_at(target, connect, &peers).await {
-                Ok(allocated) => return Ok(allocated),
+                Ok((relay, peer)) => {
+                    let elsewhere = (relay.server() != *server).then(|| Alternate {
+                        server: relay.server(),
+                        domain: relay.server_name().map(str::to_owned),
+                    });
+                    self.remember(elsewhere);
+                    return Ok((relay, peer));
+                }
                 Err(error) if error.is_final() => return Err(error),
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
+        if let Some(Alternate { server, domain }) = alternate {
+            let mut connect = self.connect(target, server, domain.as_deref());
+            connect.timeout /= share;
+            match self.allocate_at(target, connect, &peers).await {
+                Ok(allocated) => return Ok(allocated),
+                Err(error) => info!("the alternate server {server} does not take over: {error}"),
+            }
+        }
         Err(failure.unwrap_or_else(|| nothing_there(target)))
+    }
+
+    fn alternate(&self) -> Option<Alternate> {
+        let alternate = self.alternate.lock();
+        alternate.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn remember(&self, alternate: Option<Alternate>) {
+        *self
+            .alternate
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = alternate;
     }
 
     async fn allocate_at(
@@ -288,7 +362,10 @@ impl Route {
         let mut attempt = 0;
         loop {
             let error = match self.open(lost).await {
-                Ok(link) => return Ok(link),
+                Ok(link) => {
+                    self.outage.ends(link.relay.server());
+                    return Ok(link);
+                }
                 Err(error) => error,
             };
             let wait = backoff::delay(attempt, rand::random());
@@ -297,6 +374,11 @@ impl Route {
             let is_final = error.is_final() && known == self.target();
             if is_final || tokio::time::Instant::now() + wait > deadline {
                 return Err(error);
+            }
+            match error.is_silence() {
+                true => self.outage.begins(&error),
+                false if attempt == 0 => warn!("{error}; trying again"),
+                false => {}
             }
             info!("trying again in {wait:?}: {error}");
             sleep(wait).await;

@@ -124,7 +124,7 @@ pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// When something went last, in milliseconds since the session began.
+/// When something went last, in microseconds since the session began: an answer and the next question can be close.
 #[derive(Debug)]
 pub(super) struct Activity {
     begin: Instant,
@@ -142,7 +142,7 @@ impl Activity {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.begin.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Something went to the peer.
@@ -158,12 +158,12 @@ impl Activity {
     /// How long nothing went either way.
     pub(super) fn idle(&self) -> Duration {
         let last = self.last_sent().max(self.last_received());
-        Duration::from_millis(self.now().saturating_sub(last))
+        Duration::from_micros(self.now().saturating_sub(last))
     }
 
     /// How long the peer has been silent.
     pub(super) fn silence(&self) -> Duration {
-        Duration::from_millis(self.now().saturating_sub(self.last_received()))
+        Duration::from_micros(self.now().saturating_sub(self.last_received()))
     }
 
     /// Whether something went to the peer that nothing came back for.

@@ -1,21 +1,27 @@
 //! A client and a peer over TCP (RFC 6062). A stream cannot go on at another server: what breaks it ends the client.
 
+use std::convert::Infallible;
 use std::io;
+use std::time::Duration;
 
+use stunner_client::{ClientError, Lost, Relay};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
-
-use stunner_client::{Lost, Relay};
+use tokio::time::{Instant, sleep, timeout};
+use tracing::{debug, info};
 
 use super::outlet::Outlet;
 use super::route::{Link, Route};
 use super::session::{Activity, End, Inbox, Origin, Session, SessionError, stopped};
 use super::statistics::Counts;
+use super::watch::Watch;
 
 const BUFFER: usize = 64 << 10;
 /// A UDP client gets what one read gives as one datagram, which should pass without fragments.
 const DATAGRAM: usize = 1200;
+/// How long the server may take to say that it was the peer that ended, and not the server itself.
+const PARTING_WORD: Duration = Duration::from_secs(2);
+const TICK: Duration = Duration::from_millis(500);
 
 pub(super) async fn carry(
     session: Session,
@@ -43,7 +49,7 @@ pub(super) async fn carry(
             done = &mut up => {
                 done?;
                 tokio::select! {
-                    end = &mut down => end,
+                    end = &mut down => end.or_else(after_our_end),
                     () = silent(&route, origin, &activity) => Ok(End::InputEnded),
                 }
             }
@@ -54,8 +60,15 @@ pub(super) async fn carry(
             },
         }
     };
+    let both = async {
+        match both.await.map_err(SessionError::Broken)? {
+            End::PeerEnded => peer_ended(relay).await,
+            end => Ok(end),
+        }
+    };
     let ended = tokio::select! {
-        ended = both => ended.map_err(SessionError::Broken),
+        ended = both => ended,
+        never = watch_over(&route, relay, &activity) => match never {},
         () = idle(&route, origin, &activity) => Ok(End::Idle),
         lost = gone(relay) => Err(SessionError::Lost(lost)),
         () = stopped(&mut stop) => Ok(End::Stopped),
@@ -78,7 +91,45 @@ async fn upwards(
         counts.sent(bytes.len());
         activity.sent();
     }
-    writer.shutdown().await
+    match writer.shutdown().await {
+        // The peer was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+        told => told,
+    }
+}
+
+/// Some servers answer the end of our side with a reset of both (coturn does): nothing more was to come.
+fn after_our_end(error: io::Error) -> io::Result<End> {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => {
+            info!("the server ended the connection after our end of it: {error}");
+            Ok(End::PeerEnded)
+        }
+        _ => Err(error),
+    }
+}
+
+/// A server that dies ends the connections too, as if the peers had.
+async fn peer_ended(relay: &Relay) -> Result<End, SessionError> {
+    match timeout(PARTING_WORD, relay.refresh()).await {
+        Ok(Err(ClientError::Lost(lost))) if lost.still_relays() => Ok(End::PeerEnded),
+        Ok(Err(ClientError::Lost(lost))) => Err(SessionError::Lost(lost)),
+        Ok(Err(ClientError::Unreachable { .. } | ClientError::Closed { .. })) => {
+            Err(SessionError::Lost(Lost::Closed))
+        }
+        _ => Ok(End::PeerEnded),
+    }
+}
+
+/// Says when the server answers nothing. What a stream has sent may still arrive: nothing is given up here.
+async fn watch_over(route: &Route, relay: &Relay, activity: &Activity) -> Infallible {
+    let mut watch = Watch::new();
+    loop {
+        sleep(TICK).await;
+        if let Err(error) = watch.look(route, relay, activity).await {
+            debug!("refreshing: {error}");
+        }
+    }
 }
 
 /// From the peer to the client, likewise.
