@@ -142,7 +142,8 @@ fn a_drained_server_that_has_ended_is_followed_to_the_alternate() {
         assert!(draining);
         Client::connect(&end).echoes_in_the_end("newcomer");
         client.echoes(b"while it drains");
-        drop(first);
+        let Server { stunnerd, dir, .. } = first;
+        drop(stunnerd);
         client.echoes_in_the_end("after");
         let ended = turncat.interrupt();
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -152,6 +153,7 @@ fn a_drained_server_that_has_ended_is_followed_to_the_alternate() {
             .find(|line| line.contains(&format!(":{alternate}?")));
         let both = there.is_some_and(|line| line.contains("2 allocations"));
         assert!(both, "{transport:?}: {}", ended.stderr);
+        drop(dir);
     }
 }
 
