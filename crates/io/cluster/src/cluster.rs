@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client};
 use stunner_api::NamespacedName;
 
-use crate::error::{Asked, ClusterError, innermost};
+use crate::error::{Asked, ClusterError, PORT_FORWARD, innermost};
 use crate::forward::Forward;
 use crate::kubeconfig;
 use crate::kubectl::Kubectl;
@@ -92,7 +92,7 @@ impl Cluster {
         let asked = Asked {
             // It is an upgrade of a GET, and API servers since 1.35 ask for the other verb as well.
             verb: "get,create",
-            resource: "pods/portforward",
+            resource: PORT_FORWARD,
             namespace: Some(&pod.namespace),
             name: Some(&pod.name),
         };

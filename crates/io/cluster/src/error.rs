@@ -8,6 +8,9 @@ use stunner_cds::{LoadError, OriginError};
 /// What servers need in order to learn whose a token is.
 pub(crate) const TOKEN_REVIEWS: &str = "tokenreviews.authentication.k8s.io";
 
+/// What streams into pods need.
+pub(crate) const PORT_FORWARD: &str = "pods/portforward";
+
 const LOG_IN: &str = "log in again, or give another --context, --user or --token";
 
 /// Why something in a cluster, or beside one, could not be asked. [`ClusterError::hint`] says what to do.
@@ -197,6 +200,11 @@ impl ClusterError {
                 resource: asked.resource,
                 namespace: asked.namespace.map(str::to_owned),
                 said,
+            },
+            // Pods are listed before they are reached: what is missing may be the pod by now, and may be its node.
+            404 if asked.resource == PORT_FORWARD => ClusterError::Unreachable {
+                what: asked.what(),
+                why: said,
             },
             404 => ClusterError::NotFound {
                 what: asked.what(),

@@ -92,6 +92,20 @@ async fn unknown_credentials_and_missing_pods_are_told() {
 }
 
 #[tokio::test]
+async fn a_pod_whose_node_is_gone_cannot_be_reached_and_says_nothing_about_what_it_serves() {
+    let said = "nodes \"worker-2\" not found";
+    let (_server, address) = serve(refusing(StatusCode::NOT_FOUND, "NotFound", said));
+    let cluster = Cluster::connect(&at(address)).await.expect("a cluster");
+    let pod = NamespacedName::new("stunner", "gw-1");
+    let refused = cluster.forward(&pod, 8087).await.expect_err("gone");
+    assert!(!refused.is_not_found());
+    assert_eq!(
+        refused.to_string(),
+        format!("pod stunner/gw-1 cannot be reached: {said}")
+    );
+}
+
+#[tokio::test]
 async fn an_api_server_that_is_not_there_is_told() {
     let cluster = Cluster::connect(&at("127.0.0.1:1")).await;
     let cluster = cluster.expect("nothing is asked yet");

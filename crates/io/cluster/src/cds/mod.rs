@@ -136,17 +136,29 @@ impl Cds {
 
     /// One configuration, as a dataplane on this node would get it.
     pub async fn one(&self, id: &ConfigId, node: Option<&str>) -> Result<Discovered, ClusterError> {
+        let found = self.lookup(id, node).await?;
+        found.ok_or_else(|| ClusterError::NotFound {
+            what: format!("config of Gateway {id}"),
+            hint: "check the name and the namespace; a Gateway has a config once its class is ours and it is accepted"
+                .to_owned(),
+        })
+    }
+
+    /// One configuration, or `None` if the discovery service has none. That there is no such service, or that its pod
+    /// is gone, says nothing about the configuration and is an error.
+    pub async fn lookup(
+        &self,
+        id: &ConfigId,
+        node: Option<&str>,
+    ) -> Result<Option<Discovered>, ClusterError> {
         let target = self.server.config_target(id, node, false);
-        let text = self.fetch(&target).await.map_err(|error| match error {
-            error if error.is_not_found() => ClusterError::NotFound {
-                what: format!("config of Gateway {id}"),
-                hint: "check the name and the namespace; a Gateway has a config once its class is ours and it is \
-                       accepted"
-                    .to_owned(),
-            },
-            error => error,
-        })?;
-        Discovered::read(text).map_err(|why| self.malformed(why))
+        let text = match self.fetch(&target).await {
+            Ok(text) => text,
+            Err(ClusterError::Cds(LoadError::Status { status: 404, .. })) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let found = Discovered::read(text).map_err(|why| self.malformed(why))?;
+        Ok(Some(found))
     }
 
     /// What is asked for, sorted by id. One that does not exist is an empty list; a node counts for one only.
@@ -159,11 +171,7 @@ impl Cds {
             Scope::All => None,
             Scope::Namespace(namespace) => Some(namespace.as_str()),
             Scope::One(id) => {
-                return match self.one(id, node).await {
-                    Ok(found) => Ok(vec![found]),
-                    Err(ClusterError::NotFound { .. }) => Ok(Vec::new()),
-                    Err(error) => Err(error),
-                };
+                return Ok(self.lookup(id, node).await?.into_iter().collect());
             }
         };
         let text = self

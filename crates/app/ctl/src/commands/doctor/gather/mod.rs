@@ -176,12 +176,12 @@ async fn served(
         Ok(id) => id,
         Err(error) => return Asked::Failed(error.to_string()),
     };
-    match cds.one(&id, None).await {
-        Ok(found) => match found.config {
+    match cds.lookup(&id, None).await {
+        Ok(None) => Asked::Known(None),
+        Ok(Some(found)) => match found.config {
             Ok(config) => Asked::Known(Some(config)),
             Err(_) => Asked::Failed("this version cannot read the configuration".to_owned()),
         },
-        Err(error) if error.is_not_found() => Asked::Known(None),
         Err(error) => failed(&error),
     }
 }
