@@ -13,7 +13,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
-use hyper::header::HOST;
+use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper::{StatusCode, Version};
@@ -116,8 +116,10 @@ fn names_one_host<B>(request: &hyper::Request<B>) -> bool {
 }
 
 fn improper() -> Response {
-    let why = "the request has no Host header, or several\n";
-    (StatusCode::BAD_REQUEST, why).into_response()
+    const WHY: &str =
+        r#"{"error":"the request has no Host header, or several","hint":"send one Host header"}"#;
+    let json = [(CONTENT_TYPE, "application/json")];
+    (StatusCode::BAD_REQUEST, json, WHY).into_response()
 }
 
 /// The body of an answer; the request is over when it is dropped.
