@@ -4,14 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use openssl::error::ErrorStack;
-use openssl::ssl::{ErrorCode, Ssl, SslConnector, SslMethod, SslOptions, SslStream, SslVerifyMode};
-use openssl::x509::store::X509StoreBuilder;
-use openssl::x509::verify::X509VerifyFlags;
-use openssl::x509::{X509, X509VerifyResult};
+use openssl::ssl::{ErrorCode, Ssl, SslConnector, SslStream, SslVerifyMode};
+use openssl::x509::X509VerifyResult;
 
-use super::{Io, Socket, roots};
+use super::connector::connector;
+use super::{Io, Socket};
 use crate::certificate::fault_of;
-use crate::{CertificateFault, ClientError, Connect, Roots, ServerTransport};
+use crate::{CertificateFault, ClientError, Connect, ServerTransport};
 
 /// How often an unfinished DTLS handshake looks whether a flight is to be repeated; OpenSSL knows when it is.
 const FLIGHT_CHECK: Duration = Duration::from_millis(100);
@@ -43,36 +42,13 @@ pub(crate) struct Shaken {
 
 impl Security {
     pub(crate) fn new(connect: &Connect) -> Result<Self, ClientError> {
-        let failed = |error: ErrorStack| tls_error(connect, error.to_string());
-        let method = match connect.transport {
-            ServerTransport::Dtls => SslMethod::dtls(),
-            _ => SslMethod::tls(),
-        };
-        // The builder loads the system's roots, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
-        let mut builder = SslConnector::builder(method).map_err(failed)?;
-        builder.set_options(SslOptions::NO_QUERY_MTU | SslOptions::IGNORE_UNEXPECTED_EOF);
-        match &connect.tls.roots {
-            Roots::System => roots::trust_system(&mut builder)?,
-            Roots::Pem(pem) => {
-                let mut store = X509StoreBuilder::new().map_err(failed)?;
-                for root in X509::stack_from_pem(pem.as_bytes()).map_err(failed)? {
-                    store.add_cert(root).map_err(failed)?;
-                }
-                builder.set_cert_store(store.build());
-            }
-        }
-        // A trusted certificate is trusted even if it is not self-signed itself.
-        builder
-            .verify_param_mut()
-            .set_flags(X509VerifyFlags::PARTIAL_CHAIN)
-            .map_err(failed)?;
         let name = connect
             .tls
             .sni
             .clone()
             .unwrap_or_else(|| connect.server.ip().to_string());
         Ok(Security {
-            connector: builder.build(),
+            connector: connector(connect)?,
             name,
             datagrams: connect.transport == ServerTransport::Dtls,
         })

@@ -2,6 +2,7 @@
 //!
 //! Reading and writing are apart, so that the task that reads never waits for those who send.
 
+mod connector;
 mod handshake;
 mod io;
 mod open;
