@@ -146,3 +146,31 @@ fn echo_on_stdin(cell: Cell, server: &Server, host: &str, peer: &str) {
     assert_eq!(ended.code, Some(0), "{cell:?}: {}", ended.stderr);
     assert_eq!(ended.stdout, sent, "{cell:?}");
 }
+
+/// A server takes only so many handshakes of one source at once; those it drops would be repeated after seconds.
+#[test]
+fn many_clients_at_once_do_not_wait_for_dropped_handshakes() {
+    let server = Server::start(Auth::Static);
+    let peer = UdpEcho::start("127.0.0.1:0");
+    let peer = format!("udp://{}", peer.address());
+    let mut turncat = server.turncat(
+        "udp://127.0.0.1:0",
+        Transport::Dtls,
+        "127.0.0.1",
+        &peer,
+        &[],
+    );
+    let end = turncat.ready();
+    let mut clients: Vec<Client> = (0..200).map(|_| Client::connect(&end)).collect();
+    let begin = std::time::Instant::now();
+    for client in &mut clients {
+        client.send(b"hello");
+    }
+    for client in &mut clients {
+        assert!(client.receives(b"hello", PATIENCE));
+    }
+    let waited = begin.elapsed();
+    assert!(waited < std::time::Duration::from_secs(6), "{waited:?}");
+    let ended = turncat.interrupt();
+    assert!(ended.stderr.contains("200 allocations"), "{}", ended.stderr);
+}
