@@ -4,19 +4,21 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use stunner_net::poll::{Events, Interest, Token};
-use stunner_net::udp::{RecvBatch, SendBatch, UdpOptions, UdpSocket};
+use stunner_net::udp::{RecvBatch, SendBatch};
 use stunner_stun::channel_data;
 
+use crate::arrivals::{Arrivals, RECEIVE_SLOTS, receive_batches};
+use crate::error::SessionError;
 use crate::link::Link;
 use crate::pacer::{Pacer, Window};
+use crate::peer::{PeerPlace, endpoint_options};
 use crate::phase::Phase;
-use crate::session::{SessionError, Sessions};
+use crate::session::Sessions;
 use crate::stamp::{GREETING_RUN, STAMP_LEN, Stamp};
 use crate::target::Target;
 use crate::traffic::{BurstMode, Direction, Outcome, Pace, Traffic};
 
 const PEER: Token = Token(u64::MAX);
-const RECEIVE_SLOTS: usize = 64;
 /// Sessions that are set up at the same time.
 const SETUP_WINDOW: usize = 32;
 /// How long stragglers are waited for when sending has ended.
@@ -27,40 +29,6 @@ const GREETING_PAUSE: u64 = 50_000_000;
 const GREETINGS: u32 = 100;
 /// First packets in a row: the server may still be waking up.
 const GREETINGS_AT_ONCE: usize = 64;
-
-/// The far end of all sessions.
-#[derive(Debug)]
-pub enum PeerPlace {
-    /// A socket of ours, which receives and sends.
-    Here(UdpSocket),
-    /// Somebody who sends everything back.
-    Echo(SocketAddr),
-}
-
-impl PeerPlace {
-    /// A peer on this machine.
-    pub fn here(address: SocketAddr, gro: bool) -> std::io::Result<Self> {
-        UdpSocket::bind(address, &endpoint_options(gro)).map(PeerPlace::Here)
-    }
-
-    pub fn address(&self) -> SocketAddr {
-        match self {
-            PeerPlace::Here(socket) => socket.local_addr(),
-            PeerPlace::Echo(address) => *address,
-        }
-    }
-}
-
-/// The socket options of clients and the peer.
-pub fn endpoint_options(gro: bool) -> UdpOptions {
-    UdpOptions {
-        reuse_port: false,
-        packet_info: false,
-        gro,
-        recv_buffer: Some(4 << 20),
-        send_buffer: Some(4 << 20),
-    }
-}
 
 /// How often a session has been greeted, and when last.
 #[derive(Clone, Copy, Debug, Default)]
@@ -476,73 +444,4 @@ impl Generator {
 /// How long to sleep before the next burst: whole milliseconds, the poller's unit; the rest is spent looking.
 fn patience(nanos: u64) -> Duration {
     Duration::from_millis(nanos / 1_000_000)
-}
-
-fn receive_batches(
-    received: &mut RecvBatch,
-    socket: &UdpSocket,
-    mut each: impl FnMut(SocketAddr, &[u8]),
-) -> std::io::Result<()> {
-    loop {
-        let count = received.recv(socket, 0, RECEIVE_SLOTS)?;
-        for slot in 0..count {
-            let group = received.get(slot);
-            for datagram in group.datagrams() {
-                each(group.from, datagram);
-            }
-        }
-        if count < RECEIVE_SLOTS {
-            return Ok(());
-        }
-    }
-}
-
-/// What came of one event.
-struct Arrivals<'a> {
-    run: u32,
-    clock: Instant,
-    outcome: &'a mut Outcome,
-    /// Sessions that were heard of, and from where.
-    greetings: Vec<(usize, Option<SocketAddr>)>,
-    /// Answers to requests: rare, so that copies are fine.
-    control: Vec<Vec<u8>>,
-}
-
-impl Arrivals<'_> {
-    fn at_peer(&mut self, from: SocketAddr, datagram: &[u8]) {
-        if let Some(stamp) = Stamp::read(datagram) {
-            match stamp.is_greeting() {
-                true => self.greetings.push((stamp.session as usize, Some(from))),
-                false => self.count(&stamp, true),
-            }
-        }
-    }
-
-    fn at_client(&mut self, packet: &[u8], is_echo: bool) {
-        let Ok(frame) = channel_data::parse(packet) else {
-            self.control.push(packet.to_vec());
-            return;
-        };
-        if let Some(stamp) = Stamp::read(frame.payload) {
-            match stamp.is_greeting() {
-                true => self.greetings.push((stamp.session as usize, None)),
-                false => self.count(&stamp, is_echo),
-            }
-        }
-    }
-
-    fn count(&mut self, stamp: &Stamp, to_peer: bool) {
-        if stamp.run != self.run {
-            return;
-        }
-        let now = self.clock.elapsed().as_nanos() as u64;
-        let flow = match to_peer {
-            true => &mut self.outcome.to_peer,
-            false => &mut self.outcome.to_client,
-        };
-        flow.received += 1;
-        self.outcome
-            .latencies
-            .record(now.saturating_sub(stamp.sent_at));
-    }
 }

@@ -10,11 +10,14 @@
 
 #![forbid(unsafe_code)]
 
+mod arrivals;
+mod error;
 mod gaps;
 mod generator;
 mod latency;
 mod link;
 mod pacer;
+mod peer;
 mod phase;
 mod session;
 mod stamp;
@@ -22,9 +25,11 @@ mod swarm;
 mod target;
 mod traffic;
 
-pub use generator::{Generator, PeerPlace, endpoint_options};
+pub use error::{FailureKind, SessionError};
+pub use generator::Generator;
 pub use latency::Latencies;
-pub use session::{FailureKind, SessionError, Sessions};
+pub use peer::{PeerPlace, endpoint_options};
+pub use session::Sessions;
 pub use stamp::STAMP_LEN;
 pub use swarm::{Failure, Far, Load, Sample, Swarm, SwarmError};
 pub use target::{Handshake, Protocol, Target, Transport};

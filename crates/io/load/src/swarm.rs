@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::generator::{Generator, PeerPlace, endpoint_options};
+use crate::error::{FailureKind, SessionError};
+use crate::generator::Generator;
 use crate::pacer::{Pacer, Window};
+use crate::peer::{PeerPlace, endpoint_options};
 use crate::phase::Phase;
-use crate::session::{FailureKind, SessionError, Sessions};
+use crate::session::Sessions;
 use crate::target::Target;
 use crate::traffic::{Direction, Outcome, Traffic};
 
