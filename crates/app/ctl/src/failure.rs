@@ -48,6 +48,14 @@ impl Failure {
         }
     }
 
+    /// What to do about it, where that is known.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        match self {
+            Failure::Problem { hint, .. } => hint.as_deref(),
+            Failure::Usage(_) | Failure::ReaderGone => None,
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Problem { .. } => EXIT_PROBLEM,

@@ -5,6 +5,7 @@
 
 mod browsers;
 mod failures;
+mod interrupted;
 mod local;
 mod matrix;
 mod program;

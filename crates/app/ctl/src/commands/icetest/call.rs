@@ -109,6 +109,8 @@ pub(super) enum Verdict {
     Failed(Problem, Option<Report>),
     /// It cannot be made here; that is neither good nor bad.
     Skipped(String),
+    /// The test ended before it was made, or while it was.
+    NotRun,
 }
 
 /// A call and how it went.

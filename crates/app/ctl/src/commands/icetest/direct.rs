@@ -3,8 +3,9 @@
 use stunner_client::{ServerTransport, ServerUri};
 use stunner_peer::IceServer;
 
-use super::call::{Call, Kind, Run};
+use super::call::{Call, Kind};
 use super::far_end::FarEnd;
+use super::ledger::Ledger;
 use super::whip::Whip;
 use super::{Options, series};
 use crate::failure::Failure;
@@ -13,8 +14,9 @@ use crate::output::Output;
 pub(super) async fn run(
     servers: &[IceServer],
     options: &Options,
+    ledger: &Ledger,
     out: &mut Output<'_>,
-) -> Result<Vec<Run>, Failure> {
+) -> Result<(), Failure> {
     let far_end = match &options.whip {
         Some(url) => {
             let token = options.whip_token.as_ref().map(|token| token.0.clone());
@@ -24,20 +26,25 @@ pub(super) async fn run(
             insecure: options.terms.insecure,
         },
     };
-    let chosen = choose(servers, &options.transports)?;
-    let mut runs = Vec::new();
-    for (transport, server) in chosen {
-        for kind in Kind::BOTH {
-            let call = Call {
-                kind,
-                transport,
-                listener: None,
-                server: server.clone(),
-            };
-            runs.push(series::call(call, &far_end, &options.terms, out).await);
-        }
+    let calls = both(choose(servers, &options.transports)?);
+    ledger.plan(&calls);
+    for call in calls {
+        ledger.record(series::call(call, &far_end, &options.terms, out).await);
     }
-    Ok(runs)
+    Ok(())
+}
+
+/// The calls of both kinds through each of the servers.
+pub(super) fn both(chosen: Vec<(ServerTransport, IceServer)>) -> Vec<Call> {
+    let calls = chosen.into_iter().flat_map(|(transport, server)| {
+        Kind::BOTH.map(|kind| Call {
+            kind,
+            transport,
+            listener: None,
+            server: server.clone(),
+        })
+    });
+    calls.collect()
 }
 
 /// Each URL of a wanted transport, as a server of its own.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use stunner_client::ServerTransport;
 use stunner_cluster::{Admin, Http};
 
-use super::call::{Call, Kind, Problem, Run, Verdict};
+use super::call::{Call, Kind, Run, Verdict};
 use super::far_end::{FarEnd, start};
+use super::ledger::Ledger;
 use super::{Options, direct, series};
 use crate::cli::Globals;
 use crate::failure::Failure;
@@ -26,8 +27,9 @@ pub(super) async fn run(
     address: &str,
     options: &Options,
     globals: &Globals,
+    ledger: &Ledger,
     out: &mut Output<'_>,
-) -> Result<Vec<Run>, Failure> {
+) -> Result<(), Failure> {
     let admin = Admin::direct(address)?;
     let http = Http::new(admin.place().clone()).by("stunnerctl");
     let mut terms = options.terms;
@@ -57,12 +59,43 @@ pub(super) async fn run(
     }
     let namespace = globals.namespace.as_deref();
     let listeners = choose(listeners, &options.transports, namespace)?;
-    let mut runs = Vec::new();
-    for listener in &listeners {
-        runs.push(asymmetric(&http, listener, &terms, out).await);
+    let call = |kind, listener: &Listener| Call {
+        kind,
+        transport: listener.transport,
+        listener: Some(listener.name.clone()),
+        server: nobody(),
+    };
+    let asymmetric: Vec<Call> = listeners
+        .iter()
+        .map(|listener| call(Kind::Asymmetric, listener))
+        .collect();
+    let symmetric: Vec<Call> = match &options.ice_servers {
+        Some(servers) => direct::choose(servers, &options.transports)?
+            .into_iter()
+            .map(|(transport, server)| Call {
+                kind: Kind::Symmetric,
+                transport,
+                listener: None,
+                server,
+            })
+            .collect(),
+        None => listeners
+            .iter()
+            .map(|listener| call(Kind::Symmetric, listener))
+            .collect(),
+    };
+    ledger.plan(&asymmetric);
+    ledger.plan(&symmetric);
+    for (call, listener) in asymmetric.into_iter().zip(&listeners) {
+        ledger.record(through_echo(&http, call, &listener.name, &terms, out).await);
     }
-    symmetric(&listeners, options, &terms, out, &mut runs).await?;
-    Ok(runs)
+    for call in symmetric {
+        ledger.record(match options.ice_servers {
+            Some(_) => through_relays(call, &terms, out).await,
+            None => no_credential(call),
+        });
+    }
+    Ok(())
 }
 
 fn transport(protocol: &str) -> Option<ServerTransport> {
@@ -111,28 +144,30 @@ fn choose(
 }
 
 /// With a credential that the dataplane makes for the test, and that reaches its echo peer and nothing else.
-async fn asymmetric(
+async fn through_echo(
     admin: &Http,
-    listener: &Listener,
+    mut call: Call,
+    listener: &str,
     terms: &super::Terms,
     out: &mut Output<'_>,
 ) -> Run {
-    let call = |server| Call {
-        kind: Kind::Asymmetric,
-        transport: listener.transport,
-        listener: Some(listener.name.clone()),
-        server,
-    };
-    let started = match start(admin, &listener.name).await {
+    let started = match start(admin, listener).await {
         Ok(started) => started,
-        Err(problem) => return unstarted(call(nobody()), problem),
+        Err(problem) => {
+            return Run {
+                call,
+                verdict: Verdict::Failed(problem, None),
+            };
+        }
     };
     let far_end = FarEnd::Echo {
         admin: admin.clone(),
         id: started.id,
     };
-    let server = started.ice_servers.into_iter().next();
-    let run = series::call(call(server.unwrap_or_else(nobody)), &far_end, terms, out).await;
+    if let Some(server) = started.ice_servers.into_iter().next() {
+        call.server = server;
+    }
+    let run = series::call(call, &far_end, terms, out).await;
     // The gateway forgets the credential with the test, also where there was no call.
     far_end.end(super::far_end::Held::Nothing).await;
     run
@@ -146,62 +181,32 @@ fn nobody() -> stunner_peer::IceServer {
     }
 }
 
-fn unstarted(call: Call, problem: Problem) -> Run {
+/// The credential of an ICE test does not reach other relays.
+fn no_credential(call: Call) -> Run {
+    let why = "the credential of a dataplane's ICE test reaches its echo peer and no other relay; give one of \
+               your own with --ice-servers, for a listener with a route that admits the gateway's relay address";
     Run {
         call,
-        verdict: Verdict::Failed(problem, None),
+        verdict: Verdict::Skipped(why.to_owned()),
     }
 }
 
-/// The credential of an ICE test does not reach other relays. Where the user gives one that may, and the routes admit
-/// relays, both ends go through the gateway.
-async fn symmetric(
-    listeners: &[Listener],
-    options: &Options,
-    terms: &super::Terms,
-    out: &mut Output<'_>,
-    runs: &mut Vec<Run>,
-) -> Result<(), Failure> {
-    let Some(servers) = &options.ice_servers else {
-        for listener in listeners {
-            let call = Call {
-                kind: Kind::Symmetric,
-                transport: listener.transport,
-                listener: Some(listener.name.clone()),
-                server: nobody(),
-            };
-            let why = "the credential of a dataplane's ICE test reaches its echo peer and no other relay; give one of \
-                       your own with --ice-servers, for a listener with a route that admits the gateway's relay address";
-            runs.push(Run {
-                call,
-                verdict: Verdict::Skipped(why.to_owned()),
-            });
-        }
-        return Ok(());
-    };
+/// Where the user gives a credential that may, and the routes admit relays, both ends go through the gateway.
+async fn through_relays(call: Call, terms: &super::Terms, out: &mut Output<'_>) -> Run {
     let far_end = FarEnd::Here {
         insecure: terms.insecure,
     };
-    for (transport, server) in direct::choose(servers, &options.transports)? {
-        let call = Call {
-            kind: Kind::Symmetric,
-            transport,
-            listener: None,
-            server,
-        };
-        let mut run = series::call(call, &far_end, terms, out).await;
-        if let Verdict::Failed(problem, _) = &run.verdict
-            && problem.is_refusal
-        {
-            let why = format!(
-                "no route admits the gateway's relay address: {}",
-                problem.hint
-            );
-            run.verdict = Verdict::Skipped(why);
-        }
-        runs.push(run);
+    let mut run = series::call(call, &far_end, terms, out).await;
+    if let Verdict::Failed(problem, _) = &run.verdict
+        && problem.is_refusal
+    {
+        let why = format!(
+            "no route admits the gateway's relay address: {}",
+            problem.hint
+        );
+        run.verdict = Verdict::Skipped(why);
     }
-    Ok(())
+    run
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod cluster;
 mod direct;
 mod far_end;
 mod flags;
+mod ledger;
 mod local;
 mod report;
 mod series;
@@ -22,6 +23,7 @@ use stunner_flags::{Given, Program, UsageError, Wrong, joined, values};
 use stunner_peer::{IceServer, Probe, ice_servers};
 
 use self::call::Terms;
+use self::ledger::Ledger;
 use super::{Command, Entry};
 use crate::cli::{Globals, flags as global};
 use crate::failure::{Failure, Outcome};
@@ -96,7 +98,7 @@ impl Options {
                     .value(&flags::PACKET_RATE, values::count)?
                     .unwrap_or(50),
                 duration: given
-                    .value(&flags::DURATION, values::duration)?
+                    .value(&flags::DURATION, some_time)?
                     .unwrap_or(Duration::from_secs(20)),
                 ..Probe::default()
             },
@@ -107,7 +109,7 @@ impl Options {
             transports,
             terms,
             timeout: given
-                .value(&flags::TIMEOUT, values::duration)?
+                .value(&flags::TIMEOUT, some_time)?
                 .unwrap_or(Duration::from_secs(300)),
             admin: given.text(&flags::ADMIN),
             ice_servers: servers(given)?,
@@ -150,6 +152,17 @@ fn transport(word: &str) -> Result<ServerTransport, UsageError> {
             format!("`{word}` is no transport"),
             "give any of udp, tcp, tls and dtls, or none for all of them",
         )),
+    }
+}
+
+/// In no time nothing can be measured.
+fn some_time(text: &str) -> Result<Duration, Wrong> {
+    match values::duration(text)? {
+        Duration::ZERO => Err(Wrong {
+            why: "it is no time at all".to_owned(),
+            hint: "give a duration such as 20s",
+        }),
+        time => Ok(time),
     }
 }
 
@@ -201,21 +214,26 @@ pub(super) async fn run(
     globals: Globals,
     out: &mut Output<'_>,
 ) -> Result<Outcome, Failure> {
-    let runs = match (&options.admin, &options.ice_servers) {
+    let ledger = Ledger::default();
+    let ended = match (&options.admin, &options.ice_servers) {
         (Some(admin), _) => {
-            let work = local::run(admin, &options, &globals, out);
-            series::within(options.timeout, work).await?
+            let work = local::run(admin, &options, &globals, &ledger, out);
+            series::within(options.timeout, work).await
         }
         (None, Some(servers)) => {
-            let work = direct::run(servers, &options, out);
-            series::within(options.timeout, work).await?
+            let work = direct::run(servers, &options, &ledger, out);
+            series::within(options.timeout, work).await
         }
-        (None, None) => cluster::run(&options, &globals, out).await?,
+        (None, None) => cluster::run(&options, &globals, &ledger, out).await,
     };
+    // What was measured is told whatever ended the test; who asked for JSON gets some.
+    let runs = ledger.close();
     match &globals.form {
-        Form::Machine(form) => out.value(form, &report::value(&runs))?,
+        Form::Machine(form) => out.value(form, &report::value(&runs, ended.as_ref().err()))?,
+        Form::Summary | Form::String if runs.is_empty() => {}
         Form::Summary | Form::String => out.text(&report::text(&runs))?,
     }
+    ended?;
     Ok(match report::is_good(&runs) {
         true => Outcome::Fine,
         false => Outcome::Problem,

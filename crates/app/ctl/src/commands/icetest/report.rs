@@ -7,18 +7,24 @@ use serde_json::{Value, json};
 use stunner_peer::Report;
 
 use super::call::{Run, Verdict};
+use crate::failure::Failure;
 
 /// Everything, for programs.
-pub(super) fn value(runs: &[Run]) -> Value {
-    json!({
-        "passed": is_good(runs),
+pub(super) fn value(runs: &[Run], stopped_by: Option<&Failure>) -> Value {
+    let mut value = json!({
+        "passed": stopped_by.is_none() && is_good(runs),
         "runs": runs.iter().map(run_value).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(failure) = stopped_by {
+        value["error"] = json!(failure.to_string());
+        value["hint"] = json!(failure.hint().unwrap_or_default());
+    }
+    value
 }
 
-/// Whether no call failed, and one was made.
+/// Whether no call failed or is missing, and one was made.
 pub(super) fn is_good(runs: &[Run]) -> bool {
-    let failed = |run: &Run| matches!(run.verdict, Verdict::Failed(..));
+    let failed = |run: &Run| matches!(run.verdict, Verdict::Failed(..) | Verdict::NotRun);
     let passed = |run: &Run| matches!(run.verdict, Verdict::Passed(_));
     runs.iter().any(passed) && !runs.iter().any(failed)
 }
@@ -47,6 +53,10 @@ fn run_value(run: &Run) -> Value {
         Verdict::Skipped(why) => {
             value["result"] = json!("skipped");
             value["reason"] = json!(why);
+            None
+        }
+        Verdict::NotRun => {
+            value["result"] = json!("notRun");
             None
         }
     };
@@ -105,9 +115,13 @@ pub(super) fn text(runs: &[Run]) -> String {
     let passed = count(|verdict| matches!(verdict, Verdict::Passed(_)));
     let failed = count(|verdict| matches!(verdict, Verdict::Failed(..)));
     let skipped = count(|verdict| matches!(verdict, Verdict::Skipped(_)));
+    let not_run = count(|verdict| matches!(verdict, Verdict::NotRun));
     let _ = write!(text, "{passed} passed, {failed} failed");
     if skipped > 0 {
         let _ = write!(text, ", {skipped} not possible here");
+    }
+    if not_run > 0 {
+        let _ = write!(text, ", {not_run} not run");
     }
     text.push('\n');
     text
@@ -131,6 +145,7 @@ fn describe(text: &mut String, run: &Run) -> std::fmt::Result {
             report.as_ref()
         }
         Verdict::Skipped(why) => return writeln!(text, "{name}: not possible here\n  {why}"),
+        Verdict::NotRun => return writeln!(text, "{name}: not run"),
     };
     let Some(report) = report else { return Ok(()) };
     writeln!(
@@ -273,7 +288,7 @@ mod tests {
 
     #[test]
     fn programs_get_all_of_it_and_no_secret() {
-        let value = value(&runs());
+        let value = value(&runs(), None);
         assert_eq!(value["passed"], false);
         assert_eq!(value["runs"][0]["roundTripMs"]["p99"], 1.5);
         assert_eq!(

@@ -49,6 +49,7 @@ pub(super) async fn call(call: Call, far_end: &FarEnd, terms: &Terms, out: &mut 
         Verdict::Passed(_) => format!("Running {name}... completed"),
         Verdict::Failed(problem, _) => format!("Running {name}... failed: {}", problem.error),
         Verdict::Skipped(why) => format!("Running {name}... not possible: {why}"),
+        Verdict::NotRun => format!("Running {name}... not run"),
     });
     Run { call, verdict }
 }
@@ -69,6 +70,6 @@ pub(super) async fn within<T>(
             format!("the test is not done after {} s", timeout.as_secs()),
             "give it longer with --timeout, or let each call send for less with --duration",
         ))),
-        () = signals.at_least(1) => Err(Failure::new("interrupted", "what the test made has been removed")),
+        () = signals.at_least(1) => Err(Failure::Problem { error: "interrupted".into(), hint: None }),
     }
 }

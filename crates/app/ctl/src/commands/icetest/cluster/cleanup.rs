@@ -34,18 +34,47 @@ fn outside() -> [Name; 3] {
     ]
 }
 
-/// What of it exists.
+/// What of it exists. What somebody is deleting, as the test before this one may, is waited for.
 pub(super) async fn leftovers(store: &Store) -> Result<Vec<String>, Failure> {
-    let mut left = Vec::new();
-    for name in outside() {
-        // A kind that is not served is told by the check of the installation.
-        if matches!(store.find(&name).await, Ok(Some(_))) {
-            left.push(name.to_string());
-        } else if name == namespace() {
-            store.find(&name).await?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let mut left = Vec::new();
+        let mut going = None;
+        for name in outside() {
+            match store.find(&name).await {
+                Ok(None) => {}
+                Ok(Some(object)) if object.metadata.deletion_timestamp.is_some() => {
+                    going = Some(name);
+                }
+                Ok(Some(_)) => left.push(name.to_string()),
+                Err(failure) if name == namespace() => return Err(failure),
+                // A kind that is not served is told by the check of the installation.
+                Err(_) => {}
+            }
         }
+        match going {
+            Some(name) if left.is_empty() => gone(&name, until)?,
+            _ => return Ok(left),
+        }
+        tokio::time::sleep(PAUSE).await;
     }
-    Ok(left)
+}
+
+/// What is being deleted may take a while, but not for ever.
+fn gone(name: &Name, until: Instant) -> Result<(), Failure> {
+    match Instant::now() < until {
+        true => Ok(()),
+        false => Err(Failure::new(
+            format!(
+                "{name} is being deleted, and not gone after {} s",
+                PATIENCE.as_secs()
+            ),
+            format!(
+                "kubectl get {} {NAME} -o yaml says what holds it, such as a finalizer",
+                name.resource.kind.to_lowercase()
+            ),
+        )),
+    }
 }
 
 /// Removes what this test made, the last first.
@@ -80,15 +109,7 @@ pub(super) async fn all(store: &Store) -> Result<(), Failure> {
     remove(store, &names).await?;
     let until = Instant::now() + PATIENCE;
     while store.find(&namespace()).await?.is_some() {
-        if Instant::now() >= until {
-            return Err(Failure::new(
-                format!(
-                    "namespace {NAME} is not gone after {} s",
-                    PATIENCE.as_secs()
-                ),
-                format!("kubectl get namespace {NAME} -o yaml says what holds it"),
-            ));
-        }
+        gone(&namespace(), until)?;
         tokio::time::sleep(PAUSE).await;
     }
     Ok(())

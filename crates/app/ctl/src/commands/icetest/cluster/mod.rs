@@ -15,8 +15,9 @@ use stunner_cluster::{AuthFlags, Cluster, Place};
 use stunner_peer::IceServer;
 
 use self::store::Store;
-use super::call::{Call, Kind, Run, Terms};
+use super::call::Terms;
 use super::far_end::FarEnd;
+use super::ledger::Ledger;
 use super::whip::{ENDPOINT, PORT, Whip};
 use super::{direct, series};
 use crate::cli::Globals;
@@ -53,8 +54,9 @@ struct Stage<'a> {
 pub(super) async fn run(
     options: &super::Options,
     globals: &Globals,
+    ledger: &Ledger,
     out: &mut Output<'_>,
-) -> Result<Vec<Run>, Failure> {
+) -> Result<(), Failure> {
     let cluster = Cluster::connect(&globals.kubectl).await?;
     let transports = match options.transports.as_slice() {
         [] => ServerTransport::ALL.to_vec(),
@@ -68,12 +70,17 @@ pub(super) async fn run(
         transports,
         token: objects::random(32),
     };
-    let test = series::within(options.timeout, stage.test(out)).await;
+    let mut test = series::within(options.timeout, stage.test(ledger, out)).await;
     // Whatever happened: the signal that ended the test is not to end the cleaning.
     if stage.store.has_made_something() {
         out.note("Removing what the test made...");
         match cleanup::undo(&stage.store).await {
-            Ok(()) => out.note("Removing what the test made... completed"),
+            Ok(()) => {
+                out.note("Removing what the test made... completed");
+                if let Err(Failure::Problem { hint, .. }) = &mut test {
+                    hint.get_or_insert_with(|| "what the test made has been removed".to_owned());
+                }
+            }
             Err(failure) => out.report(&failure),
         }
     }
@@ -81,7 +88,7 @@ pub(super) async fn run(
 }
 
 impl Stage<'_> {
-    async fn test(&mut self, out: &mut Output<'_>) -> Result<Vec<Run>, Failure> {
+    async fn test(&mut self, ledger: &Ledger, out: &mut Output<'_>) -> Result<(), Failure> {
         step(out, "Initializing", self.initialize()).await?;
         step(out, "Checking installation", install::check(&self.store)).await?;
         let made = objects::all(
@@ -116,11 +123,11 @@ impl Stage<'_> {
             until,
         );
         let servers = step(out, "Obtaining ICE server configuration", servers).await?;
-        let runs = self.calls(&servers, out).await?;
-        if !super::report::is_good(&runs) {
+        self.calls(&servers, ledger, out).await?;
+        if !ledger.is_good() {
             diagnose::tell(&self.cluster, &self.store, out).await;
         }
-        Ok(runs)
+        Ok(())
     }
 
     /// Refuses to meddle with what is there, or removes it if it may.
@@ -141,8 +148,9 @@ impl Stage<'_> {
     async fn calls(
         &self,
         servers: &[IceServer],
+        ledger: &Ledger,
         out: &mut Output<'_>,
-    ) -> Result<Vec<Run>, Failure> {
+    ) -> Result<(), Failure> {
         let pod = objects::icetester();
         let place = Place::pod(&self.cluster, &pod, PORT);
         let far_end = FarEnd::Whip(Whip::at(place, ENDPOINT, Some(self.token.clone())));
@@ -151,19 +159,12 @@ impl Stage<'_> {
             insecure: true,
             ..self.options.terms
         };
-        let mut runs = Vec::new();
-        for (transport, server) in direct::choose(servers, &self.transports)? {
-            for kind in Kind::BOTH {
-                let call = Call {
-                    kind,
-                    transport,
-                    listener: None,
-                    server: server.clone(),
-                };
-                runs.push(series::call(call, &far_end, &terms, out).await);
-            }
+        let calls = direct::both(direct::choose(servers, &self.transports)?);
+        ledger.plan(&calls);
+        for call in calls {
+            ledger.record(series::call(call, &far_end, &terms, out).await);
         }
-        Ok(runs)
+        Ok(())
     }
 }
 
