@@ -1,9 +1,10 @@
 //! The forms of results that `-o` chooses.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use stunner_flags::{Given, UsageError, Wrong};
 use stunner_jsonpath::Template;
 
+use super::yaml;
 use crate::cli::flags;
 use crate::failure::Failure;
 
@@ -67,12 +68,7 @@ impl Machine {
     pub(super) fn render(&self, value: &Value) -> Result<String, Failure> {
         match self {
             Machine::Json => Ok(go_json(value) + "\n"),
-            Machine::Yaml => serde_saphyr::to_string(&sorted(value)).map_err(|error| {
-                Failure::new(
-                    format!("the result cannot be written as YAML: {error}"),
-                    "try `-o json`",
-                )
-            }),
+            Machine::Yaml => Ok(yaml::document(value)),
             Machine::JsonPath(template) => match template.render(value) {
                 Ok(text) => Ok(format!("{text}\n")),
                 Err(error) => Err(Failure::new(
@@ -94,21 +90,4 @@ fn go_json(value: &Value) -> String {
         .replace('&', "\\u0026")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029")
-}
-
-/// The value with the keys of its objects in alphabetical order, as YAML is written by everything around Kubernetes.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        Value::Object(fields) => {
-            let mut names: Vec<&String> = fields.keys().collect();
-            names.sort_unstable();
-            let fields: Map<String, Value> = names
-                .into_iter()
-                .map(|name| (name.clone(), sorted(&fields[name])))
-                .collect();
-            Value::Object(fields)
-        }
-        value => value.clone(),
-    }
 }

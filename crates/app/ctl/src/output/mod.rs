@@ -3,6 +3,7 @@
 pub(crate) mod document;
 mod form;
 pub(crate) mod numbers;
+mod yaml;
 
 pub(crate) use form::{Form, Machine};
 

@@ -2,6 +2,7 @@
 
 mod flags;
 
+use serde_json::Value;
 use stunner_cluster::{Cds, Cluster, ConfigId, Discovered, Scope, WatchEvent};
 use stunner_flags::{Given, Program, UsageError, joined};
 use stunner_process::Signals;
@@ -205,10 +206,27 @@ async fn watch(
 
 fn print(config: &Discovered, form: &Form, out: &mut Output<'_>) -> Result<(), Failure> {
     match form {
-        Form::Machine(form) => out.value(form, &config.value),
+        Form::Machine(form) => out.value(form, &complete(&config.value)),
         Form::String => out.text(&document::line(&config.value)),
         _ => out.text(&document::summary(&config.value)),
     }
+}
+
+/// The config with the fields that scripts know from the Go tool, whoever served it: credentials are told to be none,
+/// and lists without elements are left out.
+fn complete(config: &Value) -> Value {
+    let mut config = config.clone();
+    if let Some(auth) = config.get_mut("auth").and_then(Value::as_object_mut) {
+        auth.entry("credentials").or_insert(Value::Null);
+    }
+    if let Some(fields) = config.as_object_mut() {
+        let is_empty =
+            |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+        fields.retain(|name, value| {
+            !(["listeners", "clusters"].contains(&name.as_str()) && is_empty(value))
+        });
+    }
+    config
 }
 
 /// Among JSON and YAML documents the line would be a mistake: there it is told beside them.
@@ -226,5 +244,23 @@ fn print_deleted(
             Ok(())
         }
         _ => out.text(&format!("{line}\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_config_has_the_fields_that_scripts_know() {
+        let served = json!({"version": "v1", "auth": {"type": "none"}, "listeners": [{"name": "a"}], "clusters": []});
+        assert_eq!(
+            complete(&served).to_string(),
+            r#"{"version":"v1","auth":{"type":"none","credentials":null},"listeners":[{"name":"a"}]}"#
+        );
+        let other = json!({"auth": {"credentials": {"secret": "s"}}, "clusters": [{}], "new": []});
+        assert_eq!(complete(&other), other);
     }
 }
