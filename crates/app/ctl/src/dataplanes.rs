@@ -90,6 +90,22 @@ impl Wanted {
         }
     }
 
+    /// Whether one of these gateways of a process is meant. Names of other shapes than an operator gives may be
+    /// anybody's.
+    pub(crate) fn among(&self, process: &str, gateways: &[String]) -> Result<(), Failure> {
+        let is_meant = |gateway: &String| !gateway.contains('/') || self.covers(gateway);
+        match gateways.iter().any(is_meant) {
+            true => Ok(()),
+            false => Err(Failure::new(
+                format!("{process} does not serve {self}"),
+                match gateways {
+                    [] => "it serves none yet; see its log".to_owned(),
+                    some => format!("it serves {}", some.join(", ")),
+                },
+            )),
+        }
+    }
+
     fn scope(&self) -> Scope {
         match (&self.namespace, &self.name) {
             (Some(namespace), Some(name)) => Scope::One(ConfigId {
@@ -141,6 +157,26 @@ impl Dataplanes {
     pub(crate) fn wanted(&self) -> &Wanted {
         match self {
             Dataplanes::Process { wanted, .. } | Dataplanes::Pods { wanted, .. } => wanted,
+        }
+    }
+
+    /// Whether the process at `--admin` serves the gateway that was named. Where nobody answers, the question itself
+    /// will tell.
+    pub(crate) async fn check_name(&self) -> Result<(), Failure> {
+        let Dataplanes::Process {
+            address,
+            admin,
+            wanted,
+        } = self
+        else {
+            return Ok(());
+        };
+        match (&wanted.name, admin.statistics().await) {
+            (Some(_), Ok(statistics)) => {
+                let served = statistics.gateways.into_iter().map(|it| it.gateway);
+                wanted.among(address, &served.collect::<Vec<_>>())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -331,5 +367,20 @@ mod tests {
         assert!(!of("ns/gw").covers_listener("ns/other/udp"));
         // As in a configuration written by hand.
         assert!(of("ns/gw").covers_listener("default-listener"));
+    }
+
+    #[test]
+    fn a_process_is_asked_about_its_own_gateways_only() {
+        let of = |gateway| Wanted::read(Some(gateway), None, false).expect("a gateway");
+        let served = ["ns/gw".to_owned(), "ns/other".to_owned()];
+        assert!(of("gw").among("127.0.0.1:1", &served).is_ok());
+        let failure = of("x/gw").among("127.0.0.1:1", &served).expect_err("none");
+        assert_eq!(
+            failure.to_string(),
+            "127.0.0.1:1 does not serve gateway x/gw"
+        );
+        assert_eq!(failure.hint(), Some("it serves ns/gw, ns/other"));
+        assert!(of("gw").among("a", &[]).is_err());
+        assert!(of("gw").among("a", &["by-hand".to_owned()]).is_ok());
     }
 }

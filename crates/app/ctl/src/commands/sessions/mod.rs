@@ -119,6 +119,7 @@ pub(super) async fn run(
         options.gateway.as_deref(),
     )
     .await?;
+    dataplanes.check_name().await?;
     let (asked, found, outcome) = look(&dataplanes, &options.selection, out).await?;
     if let Action::KillSelected { yes } = options.action {
         if found.len() > 1 && !yes {

@@ -87,13 +87,31 @@ pub(super) async fn run(
     globals: Globals,
     out: &mut Output<'_>,
 ) -> Result<Outcome, Failure> {
+    let meant = Wanted::read(
+        options.gateway.as_deref(),
+        globals.namespace.as_deref(),
+        globals.all_namespaces,
+    )?;
     let asked = find(&options, &globals).await?;
     let answers = join_all(asked.iter().map(ask)).await;
     let several = answers.len() > 1;
     let mut outcome = Outcome::Fine;
     for (asked, answer) in asked.iter().zip(answers) {
         match answer {
-            Ok(documents) => {
+            Ok(mut documents) => {
+                // A process may serve other Gateways too.
+                if options.address.is_some() && options.gateway.is_some() {
+                    let name = |document: &Value| {
+                        let name = document["admin"]["name"].as_str();
+                        name.unwrap_or_default().to_owned()
+                    };
+                    let served: Vec<String> = documents.iter().map(name).collect();
+                    meant.among(&asked.name, &served)?;
+                    documents.retain(|document| {
+                        let name = name(document);
+                        !name.contains('/') || meant.covers(&name)
+                    });
+                }
                 for document in &documents {
                     print(&asked.name, document, &globals.form, out)?;
                 }

@@ -104,6 +104,7 @@ pub(super) async fn run(
         options.gateway.as_deref(),
     )
     .await?;
+    dataplanes.check_name().await?;
     let scope = dataplanes.scope();
     let mut sampler = Sampler::new(dataplanes);
     // What stands in the way of the first look is a failure; later it is a line on the screen.
