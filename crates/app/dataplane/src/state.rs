@@ -10,11 +10,11 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
-use stunner_config::admission::{Admission, Verdict};
+use stunner_config::admission::Verdict;
 use stunner_config::status::{Runtime as RuntimeStatus, Traffic, TrafficStats};
 use stunner_config::{Config, OffloadEngine, PeerTransport};
 use stunner_telemetry::metrics::{Registry, Stunnerd, Totals};
-use stunner_turn::server::Policy;
+use stunner_turn::server::{ListenerPolicy, Policy};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::clock::{Clock, unix_seconds};
@@ -144,13 +144,13 @@ impl State {
         all
     }
 
-    fn admission(&self, listener: &str) -> Result<Arc<Admission>, String> {
+    fn listener_policy(&self, listener: &str) -> Result<ListenerPolicy, String> {
         let policy: Option<Arc<Policy>> = self.shared.journal.policy();
         let listeners = policy.as_ref().map(|policy| policy.listeners.values());
         let mut known: Vec<String> = Vec::new();
         for candidate in listeners.into_iter().flatten() {
             if *candidate.name == *listener {
-                return Ok(Arc::clone(&candidate.admission));
+                return Ok(candidate.clone());
             }
             known.push(candidate.name.to_string());
         }
@@ -271,7 +271,13 @@ impl Dataplane for State {
     }
 
     fn explain(&self, query: ExplainQuery) -> Result<Value, String> {
-        let admission = self.admission(&query.listener)?;
+        let policy = self.listener_policy(&query.listener)?;
+        let admission = &policy.admission;
+        // A wildcard has whatever the client came to.
+        let relays: Vec<String> = match policy.addresses.wildcard {
+            true => Vec::new(),
+            false => policy.addresses.fixed().map(|it| it.to_string()).collect(),
+        };
         let transport: PeerTransport = query.transport.into();
         let journal = &self.shared.journal;
         let (verdict, rule, peer) = match query.peer {
@@ -302,7 +308,7 @@ impl Dataplane for State {
         });
         let rule = rule.map(|rule| journal.describe(&rule));
         let generation = self.metrics.config_generation.value();
-        Ok(match verdict {
+        let mut answer = match verdict {
             Verdict::Admitted { cluster, .. } => json!({
                 "listener": query.listener,
                 "peer": peer,
@@ -321,7 +327,11 @@ impl Dataplane for State {
                 "grounds": grounds,
                 "generation": generation,
             }),
-        })
+        };
+        if !relays.is_empty() {
+            answer["relays"] = json!(relays);
+        }
+        Ok(answer)
     }
 
     fn events(&self) -> broadcast::Receiver<Event> {

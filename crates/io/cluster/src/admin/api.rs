@@ -157,6 +157,9 @@ pub struct Explanation {
     /// Of the configuration; grows by one with every one applied.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub generation: Option<u64>,
+    /// Addresses of the listener's relays; empty where they are not known beforehand.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub relays: Vec<IpAddr>,
 }
 
 /// A rule that admits peers.

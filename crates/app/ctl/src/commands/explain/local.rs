@@ -81,6 +81,10 @@ pub(super) fn explain(config: &Config, listener: &Listener, question: &Question)
         nearest: None,
         grounds,
         generation: None,
+        relays: match listener.addresses.wildcard {
+            true => Vec::new(),
+            false => listener.addresses.fixed().collect(),
+        },
     };
     match verdict {
         Verdict::Admitted { cluster, .. } => Explanation {
