@@ -61,7 +61,13 @@ pub(super) fn change(explanation: &Explanation, question: &Question, known: &Kno
     let listener = explanation.listener.as_str();
     let reason = explanation.reason.as_deref().unwrap_or_default();
     let grounds = explanation.grounds.as_ref();
+    if let Some(closed) = stays_closed(question, reason, known) {
+        return closed;
+    }
     match reason {
+        NO_RELAY => "ask for the peer's address of the other family, or give the gateway one of this family: dual-stack pods and \
+             Services, or an `address` of both families in a config of your own"
+            .to_owned(),
         "no_route" => no_route(listener, question, known),
         "port" => port(question, grounds, known),
         "transport" => transport(question, grounds, known),
@@ -70,18 +76,71 @@ pub(super) fn change(explanation: &Explanation, question: &Question, known: &Kno
             "127.0.0.0/8 or ::1/128",
             "; for tests on one host, `--allow-loopback-peers` lifts the rule",
         ),
-        "link_local" => by_name(question.peer, "169.254.0.0/16 or fe80::/10", ""),
-        "multicast" => by_name(question.peer, "224.0.0.0/4 or ff00::/8", ""),
-        "unspecified" => by_name(question.peer, "0.0.0.0/8 or ::/128", ""),
-        "broadcast" => by_name(question.peer, "255.255.255.255/32", ""),
-        "own_address" => format!(
-            "the address is the gateway's own: ports of live allocations are reached without more; for any other port, \
-             add a StaticService with the prefix {} to a route",
-            host_prefix(question.peer)
-        ),
-        "own_listener" => "choose another peer: gateways do not relay to themselves".to_owned(),
+        "own_address" => "the address is the gateway's own: ports of live allocations are reached without more, and its other \
+             ports should stay closed to clients"
+            .to_owned(),
         _ => "see docs/reference/metrics.md for the reason".to_owned(),
     }
+}
+
+/// The routes admit the peer, and no relay could send to it.
+pub(super) const NO_RELAY: &str = "address_family";
+
+pub(super) fn no_relay(explanation: &Explanation, question: &Question) -> String {
+    let family = match question.peer.to_canonical() {
+        IpAddr::V4(_) => "IPv4",
+        IpAddr::V6(_) => "IPv6",
+    };
+    let relays: Vec<String> = explanation.relays.iter().map(ToString::to_string).collect();
+    format!(
+        "the routes admit it, but the gateway has no {family} relay address, only {}",
+        relays.join(" and ")
+    )
+}
+
+/// Why nobody should open the way to this peer, where that is so. What a rule has already by name is not asked about.
+fn stays_closed(question: &Question, reason: &str, known: &Known<'_>) -> Option<String> {
+    if ["port", "transport", NO_RELAY].contains(&reason) {
+        return None;
+    }
+    let peer = question.peer.to_canonical();
+    let why = match peer {
+        _ if reason == "own_listener" || is_listener(question, known) => {
+            "it is a listener of the gateway itself, which is never a peer: gateways do not relay to themselves; give the \
+             address of what clients are to talk to"
+        }
+        _ if METADATA.iter().any(|it| it.parse() == Ok(peer)) => {
+            "leave it closed: it is where clouds hand out the credentials of their machines, and every client could ask for \
+             them"
+        }
+        _ if reason == "unspecified" => "it is no address of a host: give the peer's own",
+        _ if reason == "multicast" || reason == "broadcast" => {
+            "it is never a peer: it is the address of many hosts, and TURN relays between two"
+        }
+        _ if reason == "link_local" => {
+            "leave it closed: it is reached on one link only, and what is there, such as a cloud's metadata service, trusts \
+             everybody"
+        }
+        _ => return None,
+    };
+    Some(why.to_owned())
+}
+
+/// Where clouds tell their machines who they are; not all of it is link-local.
+const METADATA: &[&str] = &[
+    "169.254.169.254",
+    "fd00:ec2::254",
+    "100.100.100.200",
+    "168.63.129.16",
+];
+
+/// Whether the peer is where clients find one of the gateways.
+fn is_listener(question: &Question, known: &Known<'_>) -> bool {
+    let gateways = known.overview.map(|overview| &overview.gateways);
+    let listeners = gateways.into_iter().flatten().flat_map(|it| &it.listeners);
+    let peer = question.peer.to_canonical().to_string();
+    let mut public = listeners.filter(|it| it.public_address.as_deref() == Some(&peer));
+    public.any(|it| question.port.is_none() || it.public_port == question.port)
 }
 
 fn no_route(listener: &str, question: &Question, known: &Known<'_>) -> String {

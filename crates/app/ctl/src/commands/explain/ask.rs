@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
 
 use stunner_cluster::{Admin, Cds, Denial, Discovered, Explain, Explanation, Filter, Scope};
 
-use super::local;
 use super::question::Question;
+use super::{advice, local};
 use crate::cli::Globals;
 use crate::dataplanes::{Dataplane, Dataplanes, Silence, Wanted, ask_all, failure};
 use crate::failure::Failure;
@@ -34,6 +35,23 @@ pub(super) struct Answer {
     pub(super) unresolved: Vec<String>,
 }
 
+impl Answer {
+    /// What the routes admit is not reached without a relay of the peer's family (RFC 8656 §9.1: 443).
+    pub(super) fn mind_families(&mut self) {
+        let it = &mut self.explanation;
+        let peer = it.peer.parse::<SocketAddr>().map(|peer| peer.ip());
+        let Ok(peer) = peer.or_else(|_| it.peer.parse::<IpAddr>()) else {
+            return;
+        };
+        let is_v4 = peer.to_canonical().is_ipv4();
+        let is_of_family = |relay: &IpAddr| relay.is_ipv4() == is_v4;
+        if it.admitted && !it.relays.is_empty() && !it.relays.iter().any(is_of_family) {
+            it.admitted = false;
+            it.reason = Some(advice::NO_RELAY.to_owned());
+        }
+    }
+}
+
 impl Answers {
     /// Whether all that were asked about a listener say the same.
     pub(super) fn agree(answers: &[Answer]) -> bool {
@@ -46,7 +64,8 @@ impl Answers {
             .all(|pair| said(&pair[0]) == said(&pair[1]))
     }
 
-    fn add(&mut self, answer: Answer) {
+    fn add(&mut self, mut answer: Answer) {
+        answer.mind_families();
         let listener = answer.explanation.listener.clone();
         self.by_listener.entry(listener).or_default().push(answer);
     }

@@ -273,19 +273,40 @@ fn the_change_fits_the_reason() {
             "169.254.169.254:80",
             udp,
             "link_local",
-            "inside 169.254.0.0/16",
+            "leave it closed: it is where clouds hand out",
         ),
-        ("[ff02::1]:80", udp, "multicast", "the prefix ff02::1/128"),
+        (
+            "169.254.1.1:80",
+            udp,
+            "link_local",
+            "leave it closed: it is reached on one link",
+        ),
+        (
+            "[fd00:ec2::254]:80",
+            udp,
+            "no_route",
+            "leave it closed: it is where clouds hand out",
+        ),
+        ("[ff02::1]:80", udp, "multicast", "it is never a peer"),
+        ("255.255.255.255:80", udp, "broadcast", "it is never a peer"),
+        (
+            "0.0.0.0:80",
+            udp,
+            "unspecified",
+            "it is no address of a host",
+        ),
         (
             "192.0.2.1:80",
             udp,
             "own_address",
             "the address is the gateway's own",
         ),
-        ("192.0.2.1:3478", udp, "own_listener", "choose another peer"),
+        ("192.0.2.1:3478", udp, "own_listener", "never a peer"),
     ] {
         let said = text(denied(peer, reason), peer, transport);
         assert!(said.contains(change), "{peer} {reason}:\n{said}");
+        let is_open = ["no_route", "loopback"].contains(&reason) && !peer.starts_with("[fd00:ec2");
+        assert!(is_open || !said.contains("StaticService"), "{said}");
     }
 }
 
@@ -407,4 +428,28 @@ fn peers_are_addresses_with_or_without_a_port() {
     ] {
         assert!(read(text).is_none(), "{text}");
     }
+}
+
+#[test]
+fn a_peer_of_a_family_without_relay_is_not_reached_whatever_the_routes_say() {
+    let explanation = serde_json::from_value(json!({
+        "listener": "stunner/gw/udp", "peer": "[2001:db8::7]:5000", "admitted": true, "cluster": "stunner/media",
+        "relays": ["192.0.2.1"],
+    }));
+    let mut answer = Answer {
+        source: "stunner/gw-7c9-x2".to_owned(),
+        explanation: explanation.expect("an explanation"),
+        unresolved: Vec::new(),
+    };
+    answer.mind_families();
+    let said = text(answer.explanation, "[2001:db8::7]:5000", PeerTransport::Udp);
+    assert!(said.starts_with("denied: "), "{said}");
+    assert!(
+        said.contains("the gateway has no IPv6 relay address, only 192.0.2.1"),
+        "{said}"
+    );
+    assert!(
+        said.contains("dual-stack") && !said.contains("StaticService"),
+        "{said}"
+    );
 }

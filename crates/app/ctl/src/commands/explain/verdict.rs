@@ -47,9 +47,12 @@ impl<'a> Verdict<'a> {
                 true => known.nearest.as_ref().filter(|_| is_about_routes),
                 false => known.holder(),
             },
-            why: explanation.reason.as_deref().map(|reason| {
-                let port = question.port.unwrap_or(0);
-                denial_reason(reason, &explanation.listener, port)
+            why: explanation.reason.as_deref().map(|reason| match reason {
+                advice::NO_RELAY => advice::no_relay(explanation, question),
+                reason => {
+                    let port = question.port.unwrap_or(0);
+                    denial_reason(reason, &explanation.listener, port)
+                }
             }),
             change: refused.then(|| advice::change(explanation, question, known)),
         })
@@ -209,8 +212,8 @@ pub(super) fn texts(verdicts: &[Verdict<'_>], question: &Question) -> Vec<String
 
 fn summary(explanation: &Explanation) -> String {
     let what = match (&explanation.cluster, &explanation.reason) {
-        (Some(cluster), _) => format!("admitted by {cluster}"),
-        (None, Some(reason)) => format!("denied ({reason})"),
+        (_, Some(reason)) => format!("denied ({reason})"),
+        (Some(cluster), None) => format!("admitted by {cluster}"),
         (None, None) => "denied".to_owned(),
     };
     match explanation.generation {
