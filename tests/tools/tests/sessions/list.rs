@@ -70,8 +70,6 @@ fn sessions_are_selected_by_gateway_user_client_peer_and_listener() {
         (&[], 2),
         (&["one"], 1),
         (&["default/two"], 1),
-        (&["default/three"], 0),
-        (&["one", "-n", "elsewhere"], 0),
         (&["one", "-n", "elsewhere", "-a"], 1),
         (&["--username", "user-1"], 2),
         (&["-u", "nobody"], 0),
@@ -88,6 +86,23 @@ fn sessions_are_selected_by_gateway_user_client_peer_and_listener() {
         all.extend(*arguments);
         let listed = scenery.ctl(&all).with_code(0);
         assert_eq!(listed.values().len(), *count, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_gateway_that_the_process_does_not_serve_is_told_with_those_it_does() {
+    let scenery = Scenery::start();
+    let cases: &[&[&str]] = &[
+        &["sessions", "default/three"],
+        &["sessions", "one", "-n", "elsewhere"],
+        &["top", "nosuch", "--once"],
+        &["doctor", "nosuch"],
+    ];
+    for arguments in cases {
+        let ran = scenery.ctl(arguments).with_code(1);
+        let hint = "hint: it serves default/one, default/two";
+        assert!(ran.stderr.contains(hint), "{arguments:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "");
     }
 }
 

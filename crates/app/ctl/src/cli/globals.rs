@@ -2,7 +2,8 @@
 
 use stunner_cluster::flags::NAMESPACE;
 use stunner_cluster::{CdsFlags, Kubectl};
-use stunner_flags::{Given, UsageError};
+use stunner_flags::{Given, UsageError, Wrong};
+use stunner_telemetry::logging::LogSpec;
 
 use super::flags;
 use crate::output::Form;
@@ -23,21 +24,36 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
-    pub(super) fn from_given(given: &Given<'_>) -> Result<Globals, UsageError> {
-        let log = match given.switch(&flags::VERBOSE)? {
-            true => "all:TRACE".to_owned(),
-            // The Kubernetes client logs as an error what becomes an error of the command, with its hint, anyway.
-            false => given
-                .text(&flags::LOG_LEVEL)
-                .unwrap_or_else(|| format!("{},kube_client:DISABLE", flags::LOG_LEVEL.default)),
+    pub(super) fn from_given(given: &Given<'_>, has_wide: bool) -> Result<Globals, UsageError> {
+        let said = given.value(&flags::LOG_LEVEL, levels)?;
+        let log = match (given.switch(&flags::VERBOSE)?, said) {
+            (true, _) => "all:TRACE".to_owned(),
+            (false, Some(said)) => said,
+            (false, None) => flags::LOG_LEVEL.default.to_owned(),
+        };
+        // The Kubernetes client logs as an error what becomes an error of the command, with its hint, anyway; and what
+        // it cannot read, which may hold secrets.
+        let log = match log.contains("kube_client") {
+            true => log,
+            false => log + ",kube_client:DISABLE",
         };
         Ok(Globals {
-            form: Form::read(given)?,
+            form: Form::read(given, has_wide)?,
             namespace: given.text(&NAMESPACE),
             all_namespaces: given.switch(&flags::ALL_NAMESPACES)?,
             kubectl: Kubectl::read(given)?,
             cds: CdsFlags::read(given)?,
             log,
         })
+    }
+}
+
+fn levels(text: &str) -> Result<String, Wrong> {
+    match LogSpec::parse(text).1.first() {
+        None => Ok(text.to_owned()),
+        Some(_) => Err(Wrong {
+            why: "it holds something that is not SCOPE:LEVEL".to_owned(),
+            hint: "give pairs such as `all:WARN,cluster:DEBUG`; levels are ERROR, WARN, INFO, DEBUG, TRACE and DISABLE",
+        }),
     }
 }

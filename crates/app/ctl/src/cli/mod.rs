@@ -62,7 +62,7 @@ fn parse(args: impl Iterator<Item = OsString>, env: Environment<'_>) -> Result<W
     if given.switch(&flags::HELP)? {
         return Ok(Wish::Print(program.help()));
     }
-    let globals = Globals::from_given(&given)?;
+    let globals = Globals::from_given(&given, entry.has_wide)?;
     let command = (entry.read)(&given)?;
     Ok(Wish::Command(Box::new(command), Box::new(globals)))
 }

@@ -220,3 +220,28 @@ fn wrong_usage_is_answered_with_what_to_do() {
         assert_eq!(error(words), expected, "{words:?}");
     }
 }
+
+#[test]
+fn more_columns_are_for_commands_that_have_them() {
+    command(&["sessions", "-o", "wide"]);
+    for command in ["config", "status", "doctor", "top", "auth"] {
+        let said = error(&[command, "-o", "wide"]);
+        assert!(said.contains("`wide`"), "{said}");
+    }
+}
+
+#[test]
+fn log_levels_are_checked_and_the_kubernetes_client_kept_quiet() {
+    let said = error(&["config", "-l", "bogus"]);
+    assert!(said.contains("SCOPE:LEVEL"), "{said}");
+    for (words, levels) in [
+        (["config", "-v"].as_slice(), "all:TRACE,kube_client:DISABLE"),
+        (
+            &["config", "-l", "all:INFO"],
+            "all:INFO,kube_client:DISABLE",
+        ),
+        (&["config", "-l", "kube_client:DEBUG"], "kube_client:DEBUG"),
+    ] {
+        assert_eq!(command(words).1.log, levels);
+    }
+}

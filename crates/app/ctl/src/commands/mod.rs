@@ -39,6 +39,8 @@ pub(crate) struct Entry {
     pub(crate) usage: &'static str,
     /// What it does, on the line of the overview.
     pub(crate) summary: &'static str,
+    /// `-o wide` shows more columns.
+    pub(crate) has_wide: bool,
     /// Its help and all it understands: its own flags first, then those of every command.
     pub(crate) program: Program,
     pub(crate) read: fn(&Given<'_>) -> Result<Command, UsageError>,

@@ -32,8 +32,9 @@ pub(crate) enum Machine {
 const HINT: &str = "give `summary`, `string`, `json`, `yaml` or `jsonpath=TEMPLATE`";
 
 impl Form {
-    /// What was asked for, with a template checked before anything is fetched.
-    pub(crate) fn read(given: &Given<'_>) -> Result<Form, UsageError> {
+    /// What was asked for, with a template checked before anything is fetched. Not every command has more columns to
+    /// show by `wide`.
+    pub(crate) fn read(given: &Given<'_>, has_wide: bool) -> Result<Form, UsageError> {
         let text = given.text(&flags::OUTPUT);
         // The template is read here and not in `value`, as its mistakes have words of their own.
         if let Some(template) = text
@@ -49,8 +50,8 @@ impl Form {
             };
         }
         let form = given.value(&flags::OUTPUT, |text| match text {
-            // Commands that have more columns show them by `wide`.
-            "summary" | "wide" => Ok(Form::Summary),
+            "summary" => Ok(Form::Summary),
+            "wide" if has_wide => Ok(Form::Summary),
             "string" => Ok(Form::String),
             "json" => Ok(Form::Machine(Machine::Json)),
             "yaml" => Ok(Form::Machine(Machine::Yaml)),

@@ -10,8 +10,9 @@ mod tests;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use stunner_flags::{EXIT_USAGE, Environment, Given, Program, UsageError, values};
+use stunner_flags::{EXIT_USAGE, Environment, Given, Program, UsageError, Wrong, values};
 use stunner_http::BindAddress;
+use stunner_telemetry::logging::LogSpec;
 
 use crate::{Settings, SettingsError, VERSION};
 
@@ -126,7 +127,14 @@ fn address(given: &Given<'_>) -> Result<BindAddress, UsageError> {
 
 fn log(given: &Given<'_>) -> Result<String, UsageError> {
     let verbose = given.switch(&flags::VERBOSE)?;
-    Ok(match given.text(&flags::LOG) {
+    let said = given.value(&flags::LOG, |text| match LogSpec::parse(text).1.first() {
+        None => Ok(text.to_owned()),
+        Some(_) => Err(Wrong {
+            why: "it holds something that is not SCOPE:LEVEL".to_owned(),
+            hint: "give pairs such as `all:WARN,icetester:DEBUG`",
+        }),
+    })?;
+    Ok(match said {
         Some(spec) => spec,
         None if verbose => "all:DEBUG".to_owned(),
         None => flags::LOG.default.to_owned(),

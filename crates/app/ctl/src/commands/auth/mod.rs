@@ -22,6 +22,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &["get-credential"],
     usage: "auth [GATEWAY]",
     summary: "a TURN credential from the auth service",
+    has_wide: false,
     program: Program {
         name: "stunnerctl auth",
         flags: joined!(flags::ALL, global::ALL),
@@ -95,25 +96,43 @@ pub(super) async fn run(
             pod.port(&cluster, options.service.port())
         }
     };
+    let who = place.to_string();
     let http = Http::new(place).by("stunnerctl").with_patience(PATIENCE);
     let answer = http.get(&question(&options, &wanted)).await?.text();
     let body = answer.map_err(|error| explain(error, &wanted))?;
+    let value: Value = serde_json::from_str(&body).map_err(|_| {
+        Failure::new(
+            format!(
+                "{who} answered with something that is not JSON: {}",
+                beginning(&body)
+            ),
+            "is it the auth service? look at --auth-server-address and --auth-service-port",
+        )
+    })?;
     match &globals.form {
         // As it came: scripts of the Go tool read it from there, whatever form they asked for.
         Form::Summary | Form::String | Form::Machine(Machine::Json) => {
             out.text(&format!("{body}\n"))?;
         }
-        Form::Machine(form) => {
-            let value: Value = serde_json::from_str(&body).map_err(|_| {
-                Failure::new(
-                    "the answer of the auth service is not JSON",
-                    "`-o json` prints it as it is",
-                )
-            })?;
-            out.value(form, &value)?;
-        }
+        Form::Machine(form) => out.value(form, &value)?,
     }
     Ok(Outcome::Fine)
+}
+
+/// Enough of a text to see what it is, on one line.
+fn beginning(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line: String = words
+        .join(" ")
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect();
+    match line.chars().count() {
+        0 => "nothing at all".to_owned(),
+        1..=SHOWN => format!("`{line}`"),
+        _ => format!("`{}…`", line.chars().take(SHOWN).collect::<String>()),
+    }
 }
 
 /// Path and query, with the parameters in the order of their names.

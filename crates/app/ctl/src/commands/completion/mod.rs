@@ -15,6 +15,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &[],
     usage: "completion bash|zsh|fish",
     summary: "print the completion script of a shell",
+    has_wide: false,
     program: Program {
         name: "stunnerctl completion",
         flags: joined!(flags::ALL, global::ALL),

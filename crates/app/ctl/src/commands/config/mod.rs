@@ -18,6 +18,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &["stunner-config"],
     usage: "config [GATEWAY]",
     summary: "configs of dataplanes, as the operator serves them",
+    has_wide: false,
     program: Program {
         name: "stunnerctl config",
         flags: joined!(flags::ALL, global::ALL),

@@ -192,6 +192,8 @@ pub(super) enum Tried<T> {
     Closed,
     /// No answer at all.
     Silent,
+    /// The connection is accepted, and nothing comes back on it.
+    Mute,
     /// 401, with credentials.
     Unauthorized,
     /// Another error code of the server.

@@ -34,6 +34,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &[],
     usage: "doctor [GATEWAY]",
     summary: "walk the path of a client and name the hop that is dead",
+    has_wide: false,
     program: Program {
         name: "stunnerctl doctor",
         flags: joined!(flags::ALL, global::ALL),
@@ -42,6 +43,7 @@ Walk the path of a client and name the hop that is dead
 
 Usage:
   stunnerctl doctor [FLAGS] [GATEWAY]
+  stunnerctl doctor --admin ADDR [FLAGS] [GATEWAY]
   stunnerctl doctor --turn URI [--username NAME --password PASSWORD | --secret SECRET]
 
 From the GatewayClass to a peer: class, config, gateway, listener, route, backend, endpoints, pods, sync, service,
@@ -62,7 +64,7 @@ pub(super) async fn run(
     out: &mut Output<'_>,
 ) -> Result<Outcome, Failure> {
     if options.admin.is_some() || !options.turn.is_empty() {
-        let walks = server::walks(&options).await?;
+        let walks = server::walks(&options, &globals).await?;
         return show_all(walks, &globals, out);
     }
     let cluster = Cluster::connect(&globals.kubectl)

@@ -51,11 +51,9 @@ impl Options {
         let admin = given.text(&flags::ADMIN);
         let no_network = given.switch(&flags::NO_NETWORK)?;
         let elsewhere = !turn.is_empty() || admin.is_some();
-        if let (Some(gateway), true) = (&gateway, elsewhere) {
+        if let (Some(gateway), false) = (&gateway, turn.is_empty()) {
             return Err(UsageError::new(
-                format!(
-                    "`{gateway}` is a Gateway of a cluster, and `--turn` and `--admin` mean servers without one"
-                ),
+                format!("`{gateway}` is a Gateway, and `--turn` means servers that know none"),
                 "leave out either",
             ));
         }

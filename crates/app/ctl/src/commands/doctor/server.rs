@@ -9,14 +9,21 @@ use super::gather::{Network, now, uri_trial};
 use super::judge::trials;
 use super::options::Options;
 use super::walk::Walk;
+use crate::cli::Globals;
+use crate::dataplanes::Wanted;
 use crate::failure::Failure;
 
-pub(super) async fn walks(options: &Options) -> Result<Vec<Walk>, Failure> {
+pub(super) async fn walks(options: &Options, globals: &Globals) -> Result<Vec<Walk>, Failure> {
     let network = options.network();
     let servers = options.servers()?;
     let mut walks = Vec::new();
     if let Some(admin) = &options.admin {
-        walks.push(local(admin, options, &network).await?);
+        let wanted = Wanted::read(
+            options.gateway.as_deref(),
+            globals.namespace.as_deref(),
+            globals.all_namespaces,
+        )?;
+        walks.push(local(admin, options, &wanted, &network).await?);
     }
     for uri in &servers {
         let trial = uri_trial(&network, uri).await;
@@ -29,7 +36,12 @@ pub(super) async fn walks(options: &Options) -> Result<Vec<Walk>, Failure> {
 }
 
 /// A dataplane by its admin API: whether it serves, and each of its listeners tried.
-async fn local(address: &str, options: &Options, network: &Network) -> Result<Walk, Failure> {
+async fn local(
+    address: &str,
+    options: &Options,
+    wanted: &Wanted,
+    network: &Network,
+) -> Result<Walk, Failure> {
     let admin = Admin::direct(address).map_err(super::in_the_way)?;
     let admin = admin.with_health(options.health_port);
     let authority = admin.place().authority();
@@ -47,7 +59,14 @@ async fn local(address: &str, options: &Options, network: &Network) -> Result<Wa
             return Ok(walk);
         }
     };
-    walk.findings.extend(gateways.iter().map(gateway));
+    // One that is named is the one that is meant, as are those of a namespace.
+    if options.gateway.is_some() {
+        let served: Vec<String> = gateways.iter().map(|it| it.gateway.clone()).collect();
+        wanted.among(&authority, &served)?;
+    }
+    let is_meant = |gateway: &str| !gateway.contains('/') || wanted.covers(gateway);
+    let gateways = gateways.iter().filter(|it| is_meant(&it.gateway));
+    walk.findings.extend(gateways.map(gateway));
     let documents = match admin.status().await {
         Ok(documents) => documents,
         Err(error) => {
@@ -65,6 +84,9 @@ async fn local(address: &str, options: &Options, network: &Network) -> Result<Wa
     };
     let mut tried = Vec::new();
     for listener in documents.iter().flat_map(listeners) {
+        if !wanted.covers_listener(&listener.name) {
+            continue;
+        }
         let is_wanted =
             |only: &String| listener.name == *only || listener.name.ends_with(&format!("/{only}"));
         if !options.listener.as_ref().is_none_or(is_wanted) {

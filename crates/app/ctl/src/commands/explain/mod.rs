@@ -40,6 +40,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &[],
     usage: "explain GATEWAY --peer IP:PORT",
     summary: "whether a peer would be admitted, by what, or what to change",
+    has_wide: false,
     program: Program {
         name: "stunnerctl explain",
         flags: joined!(flags::ALL, global::ALL),

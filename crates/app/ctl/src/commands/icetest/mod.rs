@@ -34,6 +34,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &[],
     usage: "icetest [udp|tcp|tls|dtls]...",
     summary: "WebRTC test calls through a gateway",
+    has_wide: false,
     program: Program {
         name: "stunnerctl icetest",
         flags: joined!(joined!(flags::ALL, shared::AUTH), global::ALL),

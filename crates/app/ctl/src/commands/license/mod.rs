@@ -16,6 +16,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &["license-status"],
     usage: "license",
     summary: "which features are included (all of them)",
+    has_wide: false,
     program: Program {
         name: "stunnerctl license",
         flags: joined!(flags::ALL, global::ALL),

@@ -22,6 +22,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &[],
     usage: "sessions [GATEWAY]",
     summary: "live allocations: list them, or end some",
+    has_wide: true,
     program: Program {
         name: "stunnerctl sessions",
         flags: joined!(flags::ALL, global::ALL),

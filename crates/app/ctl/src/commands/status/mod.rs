@@ -25,6 +25,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &["dataplane-status"],
     usage: "status [GATEWAY]",
     summary: "what the dataplane pods of a gateway run",
+    has_wide: false,
     program: Program {
         name: "stunnerctl status",
         flags: joined!(flags::ALL, global::ALL),

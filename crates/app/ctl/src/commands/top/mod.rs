@@ -38,6 +38,7 @@ pub(super) static ENTRY: Entry = Entry {
     aliases: &[],
     usage: "top [GATEWAY]",
     summary: "live dashboard of traffic, allocations and denials",
+    has_wide: false,
     program: Program {
         name: "stunnerctl top",
         flags: joined!(flags::ALL, global::ALL),

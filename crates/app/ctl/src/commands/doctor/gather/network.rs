@@ -233,6 +233,11 @@ fn tried<T>(error: ClientError) -> Tried<T> {
             transport: ServerTransport::Tls,
             ..
         } => Tried::Handshake("the port is open and does not answer a TLS handshake".to_owned()),
+        ClientError::Timeout {
+            step: Step::Request,
+            transport: ServerTransport::Tcp | ServerTransport::Tls,
+            ..
+        } => Tried::Mute,
         ClientError::Timeout { .. } => Tried::Silent,
         ClientError::Unauthorized { .. } => Tried::Unauthorized,
         ClientError::Refused { code, reason, .. } => Tried::Refused { code, reason },

@@ -9,50 +9,65 @@ const DAY: i64 = 86_400;
 /// Renewals happen a month ahead; one that is this late has failed.
 const SOON: i64 = 14 * DAY;
 
-pub(super) fn certificate(trial: &Trial, shown: &CertificateFacts, now: i64) -> Finding {
+/// What makes it useless; else all that is to be said about it.
+pub(super) fn certificate(trial: &Trial, shown: &CertificateFacts, now: i64) -> Vec<Finding> {
     let name = &trial.listener;
     let of = format!("the certificate of `{name}` ({})", shown.subject);
+    if let Some(dead) = useless(trial, shown, &of, now) {
+        return vec![dead];
+    }
+    let mut findings: Vec<Finding> = distrusted(shown, &of).into_iter().collect();
+    let left = shown.not_after - now;
+    if left < SOON {
+        let what = format!("{of} expires in {} days", left / DAY);
+        let expiring = Finding::warn(Hop::Certificate, what)
+            .why("renewal usually happens long before")
+            .hint("see why it has not been renewed; a new Secret is taken over without a restart");
+        findings.push(expiring);
+    }
+    if findings.is_empty() {
+        let what = format!("{of} is valid for {} more days", left / DAY);
+        findings.push(Finding::ok(Hop::Certificate, what));
+    }
+    findings
+}
+
+fn useless(trial: &Trial, shown: &CertificateFacts, of: &str, now: i64) -> Option<Finding> {
     if shown.not_after <= now {
         let since = (now - shown.not_after) / DAY;
-        return Finding::dead(Hop::Certificate, format!("{of} expired {}", ago(since)))
+        return Some(Finding::dead(Hop::Certificate, format!("{of} expired {}", ago(since)))
             .why("browsers and every client that checks certificates refuse to connect")
-            .hint("renew the Secret in `tls.certificateRefs` of the listener; if cert-manager does that, see `kubectl describe certificate`");
+            .hint("renew the Secret in `tls.certificateRefs` of the listener; if cert-manager does that, see `kubectl describe certificate`"));
     }
     if shown.not_before > now {
-        return Finding::dead(Hop::Certificate, format!("{of} is not valid yet"))
-            .why("it begins in the future, or the clock of this machine is behind")
-            .hint("check the clocks of this machine and of the issuer");
+        return Some(
+            Finding::dead(Hop::Certificate, format!("{of} is not valid yet"))
+                .why("it begins in the future, or the clock of this machine is behind")
+                .hint("check the clocks of this machine and of the issuer"),
+        );
     }
     if !is_for(&trial.host, &shown.names) {
         let names = match shown.names.as_slice() {
             [] => "it has no names at all, and common names do not count".to_owned(),
             names => format!("it is made out to {}", super::listed(names)),
         };
-        return Finding::dead(Hop::Certificate, format!("{of} is not made out to {}, where clients are told to go", trial.host))
+        return Some(Finding::dead(Hop::Certificate, format!("{of} is not made out to {}, where clients are told to go", trial.host))
             .why(names)
-            .hint("set `hostname` of the listener to a name of the certificate that leads to the address, or issue one for it");
+            .hint("set `hostname` of the listener to a name of the certificate that leads to the address, or issue one for it"));
     }
-    if let Some(why) = &shown.untrusted {
-        let what = match shown.self_signed {
-            true => format!("{of} is self-signed"),
-            false => format!("{of} is of an issuer that this machine does not trust"),
-        };
-        return Finding::warn(Hop::Certificate, what)
+    None
+}
+
+fn distrusted(shown: &CertificateFacts, of: &str) -> Option<Finding> {
+    let why = shown.untrusted.as_ref()?;
+    let what = match shown.self_signed {
+        true => format!("{of} is self-signed"),
+        false => format!("{of} is of an issuer that this machine does not trust"),
+    };
+    Some(
+        Finding::warn(Hop::Certificate, what)
             .why(why.clone())
-            .hint("browsers refuse it unless the issuer is installed there; use a public issuer, and put its intermediate certificates into `tls.crt` too");
-    }
-    let left = shown.not_after - now;
-    if left < SOON {
-        return Finding::warn(
-            Hop::Certificate,
-            format!("{of} expires in {} days", left / DAY),
-        )
-        .why("renewal usually happens long before")
-        .hint("see why it has not been renewed; a new Secret is taken over without a restart");
-    }
-    Finding::ok(
-        Hop::Certificate,
-        format!("{of} is valid for {} more days", left / DAY),
+            .hint("browsers refuse it unless the issuer is installed there; use a public issuer, and put its intermediate certificates into `tls.crt` too"),
     )
 }
 

@@ -50,7 +50,7 @@ pub(in crate::commands::doctor) fn trials(
     findings.extend(all.iter().filter_map(dns));
     findings.extend(all.iter().filter_map(|trial| stun(trial, all, advice)));
     findings.extend(all.iter().filter_map(allocate));
-    findings.extend(all.iter().filter_map(|trial| shown_certificate(trial, now)));
+    findings.extend(all.iter().flat_map(|trial| shown_certificate(trial, now)));
     findings.extend(all.iter().filter_map(peer));
     findings.dedup();
     findings
@@ -98,6 +98,9 @@ fn stun(trial: &Trial, all: &[Trial], advice: Option<&str>) -> Option<Finding> {
             .why("the host is there and refuses: no pod has the port open, or the load balancer has no target that is well")
             .hint(advice.unwrap_or("look at the endpoints of the Gateway's Service (`kubectl get endpointslices`), and whether the pods' log tells of the listener").to_owned()),
         Tried::Silent => silent(trial, all, advice),
+        Tried::Mute => Finding::dead(Hop::Stun, format!("`{name}` at {at} accepts the connection and does not answer"))
+            .why("what listens there does not speak TURN, or a load balancer accepts connections that it has no target for")
+            .hint(advice.unwrap_or("check the port and the protocol of the listener, and the health of the load balancer's targets").to_owned()),
         Tried::Handshake(why) => Finding::dead(Hop::Stun, format!("no {} handshake with `{name}` at {at}", secure(trial.protocol)))
             .why(why.clone())
             .hint("does something else end TLS on the way, such as a load balancer with a certificate of its own?"),
@@ -158,12 +161,15 @@ fn allocate(trial: &Trial) -> Option<Finding> {
         Tried::Refused { code: 486, reason } => Finding::dead(Hop::Allocate, format!("`{name}` refuses: 486 {reason}"))
             .why("the user has as many allocations as `userQuota` allows")
             .hint("end sessions (`stunnerctl sessions`), or raise `userQuota` in the GatewayConfig"),
+        Tried::Refused { code: 508, reason } if reason.to_ascii_lowercase().contains("drain") => Finding::dead(Hop::Allocate, format!("`{name}` refuses: 508 {reason}"))
+            .why("the server is being drained: sessions go on, and new ones are for its successor")
+            .hint("wait until the rollout is done and try again; if it stays, the load balancer still sends clients to a pod that is to end"),
         Tried::Refused { code: 508, reason } => Finding::dead(Hop::Allocate, format!("`{name}` refuses: 508 {reason}"))
-            .why("the server has no relay port left, or is being drained")
+            .why("the server has no relay port left")
             .hint("see `stunnerctl status`; widen the relay port range or add replicas"),
         Tried::Refused { code, reason } => Finding::dead(Hop::Allocate, format!("`{name}` refuses an allocation: {code} {reason}"))
             .hint("the log of the pod says more"),
-        Tried::Closed | Tried::Silent => Finding::dead(Hop::Allocate, format!("`{name}` answers a Binding and not an Allocate"))
+        Tried::Closed | Tried::Silent | Tried::Mute => Finding::dead(Hop::Allocate, format!("`{name}` answers a Binding and not an Allocate"))
             .why("several servers may answer at this address, or a device on the way filters TURN")
             .hint("try again; if it stays, check that all targets of the load balancer are pods of this Gateway"),
         Tried::Handshake(why) | Tried::Failed(why) => {
@@ -172,16 +178,15 @@ fn allocate(trial: &Trial) -> Option<Finding> {
     })
 }
 
-fn shown_certificate(trial: &Trial, now: i64) -> Option<Finding> {
-    Some(match &trial.certificate {
+fn shown_certificate(trial: &Trial, now: i64) -> Vec<Finding> {
+    match &trial.certificate {
         Tried::Done(shown) => certificate(trial, shown, now),
-        Tried::Handshake(why) | Tried::Failed(why) if !is_broken(trial) => Finding::skipped(
-            Hop::Certificate,
-            format!("`{}` showed no certificate", trial.listener),
-        )
-        .why(why.clone()),
-        _ => return None,
-    })
+        Tried::Handshake(why) | Tried::Failed(why) if !is_broken(trial) => {
+            let what = format!("`{}` showed no certificate", trial.listener);
+            vec![Finding::skipped(Hop::Certificate, what).why(why.clone())]
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn is_broken(trial: &Trial) -> bool {

@@ -32,11 +32,14 @@ pub(super) fn routes(facts: &Facts, gateway: &Gateway) -> Vec<Finding> {
             false => Finding::warn(Hop::Route, what),
         };
         let why = route.accepted.as_ref().map(|(_, message)| message.clone());
-        findings.push(
-            finding
-                .why(why.unwrap_or_default())
-                .hint("correct `parentRefs` of the route, or `allowedRoutes` of the listener"),
-        );
+        let hint = match &route.accepted {
+            Some(_) => "correct `parentRefs` of the route, or `allowedRoutes` of the listener",
+            None => {
+                "see whether the operator runs and what its log says: `kubectl get pods -A -l \
+                 control-plane=stunner-gateway-operator-controller-manager`; a route that was made just now takes a second"
+            }
+        };
+        findings.push(finding.why(why.unwrap_or_default()).hint(hint));
     }
     if !attached.is_empty() {
         findings.insert(

@@ -585,6 +585,21 @@ fn certificates() {
             "self-signed",
         ),
     ];
+    let mut facts = healthy();
+    with_certificate(&mut facts, |it| {
+        it.untrusted = Some("no".to_owned());
+        it.self_signed = true;
+        it.not_after = NOW + 3 * DAY;
+    });
+    let said: Vec<String> = judge(&facts)
+        .into_iter()
+        .filter(|finding| finding.hop == Hop::Certificate)
+        .map(|finding| finding.what)
+        .collect();
+    assert!(
+        matches!(said.as_slice(), [one, two] if one.contains("self-signed") && two.contains("expires in 3 days")),
+        "{said:?}"
+    );
     for (change, word) in warned {
         let mut facts = healthy();
         with_certificate(&mut facts, change);
@@ -609,4 +624,49 @@ fn without_the_network_nothing_of_it_is_judged() {
         findings.last().map(|finding| finding.verdict),
         Some(Verdict::Skipped)
     );
+}
+
+#[test]
+fn a_server_that_accepts_and_says_nothing_is_told_from_one_behind_a_firewall() {
+    names(
+        Hop::Stun,
+        "accepts the connection and does not answer",
+        |facts| {
+            facts.trials[0].protocol = Protocol::TurnTcp;
+            facts.trials[0].stun = Tried::Mute;
+        },
+    );
+}
+
+#[test]
+fn a_server_that_drains_is_to_be_waited_for() {
+    let mut facts = healthy();
+    facts.trials[0].allocate = Tried::Refused {
+        code: 508,
+        reason: "Draining, try another server".to_owned(),
+    };
+    let findings = judge(&facts);
+    let found = findings.iter().find(|it| it.hop == Hop::Allocate);
+    let hint = found.and_then(|it| it.hint.clone()).expect("a hint");
+    assert!(
+        hint.contains("rollout") && !hint.contains("port range"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn a_route_that_nobody_has_looked_at_is_a_matter_of_the_operator() {
+    let mut facts = healthy();
+    if let Asked::Known(routes) = &mut facts.routes {
+        routes.ours[0].accepted = None;
+    }
+    let findings = judge(&facts);
+    let found = findings.iter().find(|it| it.hop == Hop::Route);
+    let found = found.expect("a line");
+    assert!(
+        found.what.starts_with("no operator has looked at"),
+        "{found:?}"
+    );
+    let hint = found.hint.as_deref().unwrap_or_default();
+    assert!(hint.contains("whether the operator runs"), "{hint}");
 }
