@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client};
 use stunner_api::NamespacedName;
 
+use crate::SCOPE;
 use crate::error::{Asked, ClusterError, PORT_FORWARD, innermost};
 use crate::forward::Forward;
 use crate::kubeconfig;
@@ -83,7 +84,19 @@ impl Cluster {
             })?,
             None => answer.await,
         };
-        answer.map_err(|error| ClusterError::of_kube(&error, asked))
+        let answer = answer.map_err(|error| ClusterError::of_kube(&error, asked));
+        let Asked { verb, resource, .. } = asked;
+        let place = asked.namespace.unwrap_or("all namespaces");
+        match &answer {
+            Ok(_) => tracing::debug!(scope = SCOPE, "API server: {verb} {resource} in {place}"),
+            Err(error) => {
+                tracing::debug!(
+                    scope = SCOPE,
+                    "API server: {verb} {resource} in {place}: {error}"
+                );
+            }
+        }
+        answer
     }
 
     /// A stream to a port of a pod, a loopback one too, by the API server's port-forward.
@@ -105,6 +118,7 @@ impl Cluster {
         };
         let stream = forwarder.take_stream(port).ok_or_else(unusable)?;
         let failed = forwarder.take_error(port).ok_or_else(unusable)?;
+        tracing::debug!(scope = SCOPE, "port-forward to port {port} of pod {pod}");
         Ok(Forward::new(forwarder, stream, failed.boxed()))
     }
 }

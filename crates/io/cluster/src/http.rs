@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
+use crate::SCOPE;
 use crate::error::{ClusterError, innermost};
 use crate::place::Place;
 
@@ -147,10 +148,22 @@ impl Http {
 
     async fn pose(&self, question: &Question<'_>) -> Result<Answer, ClusterError> {
         let asked = tokio::time::timeout(self.patience, self.pose_patiently(question));
-        asked.await.unwrap_or_else(|_| {
+        let answer = asked.await.unwrap_or_else(|_| {
             let patience = self.patience.as_secs_f32();
             Err(self.unreachable(format!("no answer within {patience} s")))
-        })
+        });
+        // Neither headers nor bodies, which may hold tokens and credentials.
+        let (method, path, place) = (&question.method, question.path, &self.place);
+        match &answer {
+            Ok(answer) => tracing::debug!(
+                scope = SCOPE,
+                "{method} {path} of {place}: {}, {} bytes",
+                answer.status,
+                answer.body.len()
+            ),
+            Err(error) => tracing::debug!(scope = SCOPE, "{method} {path} of {place}: {error}"),
+        }
+        answer
     }
 
     async fn pose_patiently(&self, question: &Question<'_>) -> Result<Answer, ClusterError> {

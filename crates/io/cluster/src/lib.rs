@@ -27,6 +27,9 @@ mod place;
 mod pods;
 mod reviews;
 
+/// The scope of its log lines, which tell of requests and hold no secrets.
+const SCOPE: &str = "cluster";
+
 pub use admin::{
     Admin, ClusterStatistics, Denial, Denials, Explain, Explanation, Filter, GatewayStatistics,
     Grounds, ListenerStatistics, Session, SessionPeer, Sessions, Statistics, Volume,

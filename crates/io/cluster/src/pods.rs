@@ -9,6 +9,7 @@ use stunner_api::NamespacedName;
 use stunner_api::names::label;
 use stunner_cds::server::Scope;
 
+use crate::SCOPE;
 use crate::cluster::Cluster;
 use crate::error::{Asked, ClusterError};
 use crate::place::Place;
@@ -194,6 +195,12 @@ impl Cluster {
             }
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
+        let names: Vec<String> = found.iter().map(|pod| pod.name.to_string()).collect();
+        tracing::debug!(
+            scope = SCOPE,
+            "pods with {selector}: [{}]",
+            names.join(", ")
+        );
         Ok(found)
     }
 }

@@ -14,6 +14,7 @@ use stunner_config::ParseOptions;
 pub use discovered::Discovered;
 pub use watch::{ConfigWatch, WatchEvent};
 
+use crate::SCOPE;
 use crate::cluster::Cluster;
 use crate::error::{ClusterError, innermost};
 use crate::flags::CdsFlags;
@@ -194,7 +195,20 @@ impl Cds {
     async fn fetch(&self, target: &str) -> Result<String, ClusterError> {
         let (stream, pod) = self.open().await?;
         let answer = get_over(stream, &self.server, target, &self.options).await;
-        answer.map_err(|error| self.explain(error, pod.as_ref()))
+        let answer = answer.map_err(|error| self.explain(error, pod.as_ref()));
+        match &answer {
+            // The text holds credentials.
+            Ok(text) => {
+                tracing::debug!(
+                    scope = SCOPE,
+                    "GET {target} of {}: {} bytes",
+                    self.url(),
+                    text.len()
+                );
+            }
+            Err(error) => tracing::debug!(scope = SCOPE, "GET {target} of {}: {error}", self.url()),
+        }
+        answer
     }
 
     /// A connection, and the pod that it ends in.
