@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
+use stunner_client::ServerUri;
 use stunner_peer::{IceServer, IceServersError, TransportPolicy, ice_servers};
 
 /// How the echo peer is reached, and by whom.
@@ -45,6 +46,8 @@ pub enum SettingsError {
         name: &'static str,
         source: IceServersError,
     },
+    #[error("`{name}` has a bad URL: {why}")]
+    Url { name: &'static str, why: String },
     #[error("`{name}` is `{value}`, which is no policy")]
     Policy { name: &'static str, value: String },
     #[error("`{name}` is `{value}`, which is no path for offers")]
@@ -63,6 +66,9 @@ impl SettingsError {
         match self {
             Self::IceServers { .. } => "give JSON as browsers take it, such as \
                  [{\"urls\":[\"turn:192.0.2.1:3478?transport=udp\"],\"username\":\"U\",\"credential\":\"C\"}]",
+            Self::Url { .. } => {
+                "write it as turn:HOST:PORT?transport=udp or tcp, or with turns: for DTLS and TLS"
+            }
             Self::Policy { .. } => "give `all` or `relay`",
             Self::Endpoint { .. } => {
                 "give a path with a leading slash, such as `/whip`, other than `/` and `/config`, without query and \
@@ -81,11 +87,7 @@ impl Settings {
     pub fn from_env(env: &dyn Fn(&str) -> Option<String>) -> Result<Settings, SettingsError> {
         let mut settings = Settings::default();
         if let Some(text) = env("ICE_SERVERS") {
-            settings.ice_servers =
-                ice_servers(&text).map_err(|source| SettingsError::IceServers {
-                    name: "ICE_SERVERS",
-                    source,
-                })?;
+            settings.ice_servers = servers("ICE_SERVERS", &text)?;
         }
         if let Some(text) = env("ICE_TRANSPORT_POLICY") {
             settings.policy = policy("ICE_TRANSPORT_POLICY", &text)?;
@@ -124,12 +126,7 @@ impl Settings {
         for (name, value) in members {
             match name.as_str() {
                 "ICEServers" => {
-                    settings.ice_servers = ice_servers(&value.to_string()).map_err(|source| {
-                        SettingsError::IceServers {
-                            name: "ICEServers",
-                            source,
-                        }
-                    })?;
+                    settings.ice_servers = servers("ICEServers", &value.to_string())?;
                 }
                 "ICETransportPolicy" => {
                     settings.policy =
@@ -150,6 +147,23 @@ impl Settings {
         }
         Ok(settings)
     }
+}
+
+/// A URL that nothing can be sent to is told now and not with the first call.
+fn servers(name: &'static str, text: &str) -> Result<Vec<IceServer>, SettingsError> {
+    let servers = ice_servers(text).map_err(|source| SettingsError::IceServers { name, source })?;
+    for url in servers.iter().flat_map(|server| &server.urls) {
+        if url.starts_with("stun:") || url.starts_with("stuns:") {
+            continue;
+        }
+        // The error names the part that is wrong, never a password.
+        url.parse::<ServerUri>()
+            .map_err(|error| SettingsError::Url {
+                name,
+                why: error.to_string(),
+            })?;
+    }
+    Ok(servers)
 }
 
 fn text<'a>(name: &'static str, value: &'a Value) -> Result<&'a str, SettingsError> {
@@ -198,6 +212,8 @@ mod tests {
         };
         assert!(told("ICE_SERVERS", "nonsense hidden").contains("no list of ICE servers"));
         assert!(told("ICE_SERVERS", r#"{"credential":"hidden"}"#).contains("ICE_SERVERS"));
+        let url = r#"[{"urls":["turn:192.0.2.1:notaport"],"credential":"hidden"}]"#;
+        assert!(told("ICE_SERVERS", url).contains("bad URL"));
         assert!(told("ICE_TRANSPORT_POLICY", "public").contains("`public`"));
         for path in ["noslash", "/", "/config", "/config/", "/a?b", "/{id}", "//"] {
             assert!(told("WHIP_ENDPOINT", path).contains(path), "{path}");

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 /// How much of an error page is repeated.
 const MESSAGE_CHARS: usize = 200;
+/// Of a line that is meant to be read.
+const LINE_CHARS: usize = 2000;
 
 /// An HTTP server at a place. A connection is kept from question to question; clones share it.
 #[derive(Clone)]
@@ -286,9 +288,10 @@ impl Answer {
         })
     }
 
-    /// Our servers say `error` and `hint`, the config discovery service and the Go programs `message`.
+    /// Our servers say `error` and `hint`, the icetester on two lines, the config discovery service and the Go programs
+    /// `message`.
     fn refusal(self) -> ClusterError {
-        let said: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let said: Value = serde_json::from_slice(&self.body).unwrap_or_else(|_| lines(&self.body));
         let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
         let error = [text("error"), text("message"), plain(&self.body)]
             .into_iter()
@@ -301,6 +304,19 @@ impl Answer {
             hint: text("hint"),
         }
     }
+}
+
+/// A refusal as people read it: `error: …` and `hint: …`, each on a line of its own.
+fn lines(body: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(body);
+    let line = |start: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(start));
+        let line = line.unwrap_or_default().chars();
+        line.filter(|it| !it.is_control())
+            .take(LINE_CHARS)
+            .collect::<String>()
+    };
+    serde_json::json!({ "error": line("error: "), "hint": line("hint: ") })
 }
 
 /// The beginning of a body that is no JSON, on one line.

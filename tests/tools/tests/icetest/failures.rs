@@ -5,7 +5,7 @@ use interop_tests::ended::Ended;
 use interop_tests::ports::free_port;
 use serde_json::{Value, json};
 
-use crate::scenery::{Gateway, Icetester, icetest, runs};
+use crate::scenery::{Gateway, Icetester, TOKEN, icetest, runs};
 
 #[track_caller]
 fn failure(told: &Ended, place: usize) -> (String, String, String) {
@@ -73,9 +73,43 @@ fn an_icetester_with_another_token_is_the_signalling() {
         ],
         &[],
     );
-    let (hop, error, _) = failure(&told, 0);
+    let (hop, error, hint) = failure(&told, 0);
     assert_eq!(hop, "signalling", "{error}");
-    assert!(error.contains("401"), "{error}");
+    assert!(
+        error.ends_with("answered 401: the request does not show the token"),
+        "{error}"
+    );
+    assert!(hint.contains("--whip-token"), "{hint}");
+}
+
+#[test]
+fn an_icetester_that_gets_no_relay_points_to_the_gateway() {
+    let gateway = Gateway::start();
+    let tester = Icetester::start(&[]);
+    let url = tester.url();
+    // Its certificates are trusted here and not there.
+    let told = icetest(
+        &[
+            "--ice-servers",
+            &gateway.servers(),
+            "--whip",
+            &url,
+            "--whip-token",
+            TOKEN,
+            "--insecure",
+            "-o",
+            "json",
+            "tls",
+        ],
+        &[],
+    );
+    let (hop, error, hint) = failure(&told, 1);
+    assert_eq!(hop, "gateway", "{error}");
+    assert!(
+        error.contains("answered 502: ") && !error.contains("hint:"),
+        "{error}"
+    );
+    assert!(!hint.is_empty() && !hint.contains("error:"), "{hint}");
 }
 
 #[test]

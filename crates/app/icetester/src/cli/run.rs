@@ -48,6 +48,7 @@ async fn serve(options: Options) -> ExitCode {
         );
     }
     let whip = Whip::new(options.settings, options.max_sessions, options.insecure);
+    let whip = whip.at(&options.address);
     let address = bound.local_addr();
     let running = match bound.serve(whip.router()) {
         Ok(running) => running,

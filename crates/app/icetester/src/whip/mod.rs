@@ -1,22 +1,24 @@
 //! The server: offers in, answers and sessions out.
 
 mod answer;
+mod entrance;
 mod sessions;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
+use stunner_http::{BindAddress, HostNames};
 use stunner_peer::{EchoPeer, Gather, GatherError, Limits, OfferError, has_loopback};
-use subtle::ConstantTimeEq;
 
 use self::answer::{Refusal, refuse, sdp, text};
 use self::sessions::Sessions;
@@ -40,6 +42,8 @@ struct Inner {
     settings: RwLock<Settings>,
     endpoint: String,
     insecure: bool,
+    /// What callers may call this host, as long as there is no token by which they are known.
+    names: HostNames,
     echo: EchoPeer,
     sessions: Arc<Sessions>,
 }
@@ -50,9 +54,19 @@ impl Whip {
             endpoint: settings.whip_endpoint.clone(),
             settings: RwLock::new(settings),
             insecure,
+            names: HostNames::loopback(),
             echo: EchoPeer::default(),
             sessions: Arc::new(Sessions::new(max_sessions)),
         }))
+    }
+
+    /// The same at an address, by whose name it may be called too.
+    #[must_use]
+    pub fn at(mut self, address: &BindAddress) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.names = HostNames::of(address);
+        }
+        self
     }
 
     /// The path for offers.
@@ -69,8 +83,10 @@ impl Whip {
         let endpoint = self.endpoint();
         Router::new()
             .route("/config", get(config).post(configure))
+            .route_layer(from_fn_with_state(self.clone(), entrance::settings))
             .route(endpoint, post(offer))
             .route(&format!("{endpoint}/{{id}}"), delete(end))
+            .route_layer(from_fn_with_state(self.clone(), entrance::callers))
             .fallback(async || {
                 refuse(
                     StatusCode::NOT_FOUND,
@@ -93,60 +109,36 @@ impl Whip {
         let settings = self.0.settings.read();
         settings.unwrap_or_else(PoisonError::into_inner).clone()
     }
-
-    /// Whether the request shows the token, where there is one to show.
-    fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let token = self.settings().bearer_token;
-        let shown = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map_or("", |(_, token)| token.trim());
-        if token.is_empty() || bool::from(token.as_bytes().ct_eq(shown.as_bytes())) {
-            return Ok(());
-        }
-        Err(Refusal {
-            status: StatusCode::UNAUTHORIZED,
-            error: "the request does not show the token".to_owned(),
-            hint: "send `Authorization: Bearer TOKEN` with the value of BEARER_TOKEN".to_owned(),
-        })
-    }
-
-    /// `/config` shows credentials: where no token is set, only to this host, which is where a port-forward ends.
-    fn admit_to_settings(&self, headers: &HeaderMap, client: SocketAddr) -> Result<(), Refusal> {
-        self.admit(headers)?;
-        let is_local = client.ip().to_canonical().is_loopback();
-        if is_local || !self.settings().bearer_token.is_empty() {
-            return Ok(());
-        }
-        Err(Refusal {
-            status: StatusCode::FORBIDDEN,
-            error: "without BEARER_TOKEN, /config answers to its own host only".to_owned(),
-            hint: "set BEARER_TOKEN, or come by a port-forward".to_owned(),
-        })
-    }
 }
 
-type Client = ConnectInfo<SocketAddr>;
+/// What was sent, unless it is too much.
+fn whole(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Refusal> {
+    body.map_err(|problem| match problem.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Refusal {
+            status: StatusCode::PAYLOAD_TOO_LARGE,
+            error: format!("the body is larger than {} kB", MAX_BODY / 1024),
+            hint: "send one offer, or one object of settings; neither is nearly as large"
+                .to_owned(),
+        },
+        _ => Refusal {
+            status: StatusCode::BAD_REQUEST,
+            error: "the body did not arrive as a whole".to_owned(),
+            hint: "send it again".to_owned(),
+        },
+    })
+}
 
-async fn config(
-    State(whip): State<Whip>,
-    ConnectInfo(client): Client,
-    headers: HeaderMap,
-) -> Result<Response, Refusal> {
-    whip.admit_to_settings(&headers, client)?;
+async fn config(State(whip): State<Whip>) -> Response {
     let body = whip.settings().to_json().to_string();
-    Ok(text(StatusCode::OK, "application/json", body))
+    text(StatusCode::OK, "application/json", body)
 }
 
 async fn configure(
     State(whip): State<Whip>,
-    ConnectInfo(client): Client,
     headers: HeaderMap,
-    body: Bytes,
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    whip.admit_to_settings(&headers, client)?;
+    let body = whole(body)?;
     want_type(&headers, "application/json")?;
     let bad = |error: String, hint: String| Refusal {
         status: StatusCode::BAD_REQUEST,
@@ -203,9 +195,9 @@ fn want_type(headers: &HeaderMap, wanted: &str) -> Result<(), Refusal> {
 async fn offer(
     State(whip): State<Whip>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    whip.admit(&headers)?;
+    let body = whole(body)?;
     want_type(&headers, "application/sdp")?;
     let offer = std::str::from_utf8(&body).map_err(|_| bad_offer("the offer is no text"))?;
     // Before anything is gathered: a bad offer is to cost nothing.
@@ -243,12 +235,7 @@ async fn offer(
     Ok(sdp(answer, &location))
 }
 
-async fn end(
-    State(whip): State<Whip>,
-    headers: HeaderMap,
-    Path(id): Path<String>,
-) -> Result<Response, Refusal> {
-    whip.admit(&headers)?;
+async fn end(State(whip): State<Whip>, Path(id): Path<String>) -> Result<Response, Refusal> {
     match whip.0.sessions.end(&id).await {
         true => Ok(text(
             StatusCode::OK,

@@ -1,6 +1,9 @@
 //! Requests in, answers out: every recorded request of the original server, and what it did wrong.
 
+use std::net::SocketAddr;
+
 use axum::body::{Body, to_bytes};
+use axum::extract::ConnectInfo;
 use axum::http::Request;
 use serde_json::{Value, json};
 use stunner_peer::{Caller, TransportPolicy};
@@ -56,18 +59,28 @@ async fn ask_from(
     content_type: &str,
     body: &str,
 ) -> Answer {
+    let headers = [("Host", "127.0.0.1:8089"), ("Content-Type", content_type)];
+    ask_with(whip, client, line, token, &headers, body.to_owned()).await
+}
+
+async fn ask_with(
+    whip: &Whip,
+    client: &str,
+    line: &str,
+    token: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> Answer {
     let (method, path) = line.split_once(' ').expect("a method and a path");
     let mut request = Request::builder().method(method).uri(path);
     if !token.is_empty() {
         request = request.header("Authorization", format!("Bearer {token}"));
     }
-    if !content_type.is_empty() {
-        request = request.header("Content-Type", content_type);
+    for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
+        request = request.header(*name, *value);
     }
     let client: SocketAddr = client.parse().expect("an address");
-    let request = request
-        .extension(ConnectInfo(client))
-        .body(Body::from(body.to_owned()));
+    let request = request.extension(ConnectInfo(client)).body(body.into());
     let response = whip
         .router()
         .oneshot(request.expect("a request"))
@@ -272,4 +285,86 @@ async fn a_turn_server_that_does_not_answer_is_told_without_its_credentials() {
         answer.body
     );
     assert!(!answer.body.contains("hidden"), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn without_a_token_web_pages_are_strangers() {
+    let whip = local("");
+    const JSON: (&str, &str) = ("Content-Type", "application/json");
+    type Headers = &'static [(&'static str, &'static str)];
+    let cases: [(&str, Headers, u16); 8] = [
+        ("GET /config", &[("Host", "127.0.0.1:8089")], 200),
+        ("GET /config", &[("Host", "localhost:8089")], 200),
+        ("GET /config", &[("Host", "rebound.example:8089")], 403),
+        ("GET /config", &[], 403),
+        ("POST /config", &[("Host", "127.0.0.1:8089"), JSON], 200),
+        (
+            "POST /config",
+            &[
+                ("Host", "127.0.0.1:8089"),
+                ("Origin", "https://evil.example"),
+                JSON,
+            ],
+            403,
+        ),
+        (
+            "POST /whip",
+            &[
+                ("Host", "127.0.0.1:8089"),
+                ("Sec-Fetch-Site", "cross-site"),
+                ("Content-Type", "application/sdp"),
+            ],
+            403,
+        ),
+        // Past the entrance: the offer is none.
+        (
+            "POST /whip",
+            &[
+                ("Host", "icetester.icetest.svc:8089"),
+                ("Content-Type", "application/sdp"),
+            ],
+            400,
+        ),
+    ];
+    for (line, headers, status) in cases {
+        let answer = ask_with(&whip, "127.0.0.1:9", line, "", headers, "{}").await;
+        assert_eq!(answer.status, status, "{line} {headers:?}: {}", answer.body);
+    }
+    // Who shows the token is no page.
+    let headers = [("Host", "turn.example:8089")];
+    let answer = ask_with(
+        &local(TOKEN),
+        "192.0.2.1:9",
+        "GET /config",
+        TOKEN,
+        &headers,
+        "",
+    )
+    .await;
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn the_token_is_asked_for_before_a_body_is_read() {
+    // It never comes.
+    let body = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
+    let whip = local(TOKEN);
+    let headers = [("Host", "h"), ("Content-Type", "application/sdp")];
+    let asked = ask_with(&whip, "192.0.2.1:9", "POST /whip", "wrong", &headers, body);
+    let answer = tokio::time::timeout(Duration::from_secs(10), asked).await;
+    assert_eq!(answer.expect("an answer").status, 401);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused_in_our_own_words() {
+    let body = "a".repeat(MAX_BODY + 1);
+    let answer = ask(&local(TOKEN), "POST /whip", TOKEN, "application/sdp", &body).await;
+    assert_eq!(answer.status, 413);
+    assert!(
+        answer
+            .body
+            .starts_with("error: the body is larger than 256 kB\nhint: "),
+        "{}",
+        answer.body
+    );
 }

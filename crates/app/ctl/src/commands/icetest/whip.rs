@@ -106,7 +106,16 @@ fn path_of(location: &str) -> String {
 fn problem(error: &ClusterError) -> Problem {
     let hint = error.hint();
     let hint = hint.unwrap_or_else(|| "look at the log of the icetester".to_owned());
-    Problem::new(Hop::Signalling, error, hint)
+    match error {
+        ClusterError::Status { code: 401, .. } => Problem::new(
+            Hop::Signalling,
+            error,
+            "give the token of the icetester, its BEARER_TOKEN, with --whip-token",
+        ),
+        // It got no candidate from the TURN server.
+        ClusterError::Status { code: 502, .. } => Problem::new(Hop::Gateway, error, hint),
+        error => Problem::new(Hop::Signalling, error, hint),
+    }
 }
 
 #[cfg(test)]
