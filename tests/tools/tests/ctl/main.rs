@@ -155,3 +155,25 @@ fn a_reader_that_has_seen_enough_is_no_problem() {
     let done = run_to_end(&mut command, "");
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn the_log_tells_what_is_asked_and_no_secret() {
+    let server = Server::start();
+    for flags in [["-v", "-a"].as_slice(), &["-l", "all:TRACE", "-a"]] {
+        let mut words = flags.to_vec();
+        words.extend(["config", "--cds-server-address", &server.address]);
+        let done = run(&words);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        let asked = format!("GET /api/v1/configs of http://{}", server.address);
+        assert!(done.stderr.contains(&asked), "{}", done.stderr);
+        assert!(!done.stderr.contains("fixture-"), "{}", done.stderr);
+    }
+    let done = run(&[
+        "-v",
+        "-s",
+        &format!("http://{}/twice", server.address),
+        "config",
+    ]);
+    let found = "[stunner-system/operator-1, test/operator-2]";
+    assert!(done.stderr.contains(found), "{}", done.stderr);
+}

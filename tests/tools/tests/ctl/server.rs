@@ -39,7 +39,10 @@ fn serve(stream: TcpStream) {
             line.clear();
         }
         let (code, body) = answer(&target);
-        let body = body.to_string();
+        let body = match body {
+            Value::String(text) => text,
+            json => json.to_string(),
+        };
         let written = write!(
             writer,
             "HTTP/1.1 {code} Said\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -89,6 +92,12 @@ fn answer(target: &str) -> (u16, Value) {
         ["ice"] | [""] => (
             200,
             json!({"iceServers": [{"urls": ["turn:198.51.100.10:3478?transport=udp"], "username": "fixture-user", "credential": "fixture-pass"}], "asked": target}),
+        ),
+        ["page", ..] => (
+            200,
+            json!(
+                "<!DOCTYPE html>\n<html><head><title>A page of somebody else</title></head></html>"
+            ),
         ),
         ["forbidden", ..] => (
             403,
