@@ -1,6 +1,6 @@
 //! Names for clusters and addresses, and what to change so that a peer is admitted.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use stunner_cluster::{Explanation, Grounds};
 use stunner_translate::overview::{NearestBackend, Overview, RouteOverview};
@@ -113,17 +113,33 @@ fn stays_closed(question: &Question, reason: &str, known: &Known<'_>) -> Option<
             "leave it closed: it is where clouds hand out the credentials of their machines, and every client could ask for \
              them"
         }
-        _ if reason == "unspecified" => "it is no address of a host: give the peer's own",
-        _ if reason == "multicast" || reason == "broadcast" => {
+        // By the address and not by the reason: where no route comes near, that is the first thing to be said.
+        _ if is_unspecified(peer) => "it is no address of a host: give the peer's own",
+        _ if peer.is_multicast() || peer == IpAddr::V4(Ipv4Addr::BROADCAST) => {
             "it is never a peer: it is the address of many hosts, and TURN relays between two"
         }
-        _ if reason == "link_local" => {
+        _ if is_link_local(peer) => {
             "leave it closed: it is reached on one link only, and what is there, such as a cloud's metadata service, trusts \
              everybody"
         }
         _ => return None,
     };
     Some(why.to_owned())
+}
+
+/// All of 0.0.0.0/8 is "this network" (RFC 1122 §3.2.1.3).
+fn is_unspecified(peer: IpAddr) -> bool {
+    match peer {
+        IpAddr::V4(peer) => peer.octets()[0] == 0,
+        IpAddr::V6(peer) => peer.is_unspecified(),
+    }
+}
+
+fn is_link_local(peer: IpAddr) -> bool {
+    match peer {
+        IpAddr::V4(peer) => peer.is_link_local(),
+        IpAddr::V6(peer) => peer.is_unicast_link_local(),
+    }
 }
 
 /// Where clouds tell their machines who they are; not all of it is link-local.
