@@ -48,10 +48,16 @@ fn a_running_gateway_answers_for_every_peer_of_the_table() {
             1,
             "a StaticService with the prefix 2001:db8::7/128",
         ),
+        (&["--peer", &own_listener], 1, "which is never a peer"),
         (
-            &["--peer", &own_listener],
+            &["--peer", "169.254.169.254:80"],
             1,
-            "change:  choose another peer",
+            "change:  leave it closed",
+        ),
+        (
+            &["--peer", "[fd12:3456::7]:5000"],
+            1,
+            "the gateway has no IPv6 relay address, only 127.0.0.1",
         ),
     ];
     for (arguments, code, part) in cases {

@@ -47,7 +47,11 @@ impl Scenery {
         let manifests = [
             class(),
             gateway("one", &[("udp", "TURN-UDP", one), ("tcp", "TURN-TCP", tcp)]),
-            route("media", "one", &["127.0.0.1/32", "10.1.0.0/16"]),
+            route(
+                "media",
+                "one",
+                &["127.0.0.1/32", "10.1.0.0/16", "fd12:3456::/32"],
+            ),
             gateway("two", &[("udp", "TURN-UDP", two)]),
             route("voice", "two", &["127.0.0.1/32"]),
         ];
