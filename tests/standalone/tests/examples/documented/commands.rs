@@ -45,6 +45,7 @@ pub fn commands(document: &Path) -> Vec<Vec<String>> {
             let line = line.split(" #").next().unwrap_or_default();
             for command in line.split("&&") {
                 let command = command.split(" | ").next().unwrap_or_default();
+                let command = command.split(" > ").next().unwrap_or_default();
                 let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
                 if !words.is_empty() {
                     commands.push(words);
