@@ -210,6 +210,9 @@ impl Worker {
                 self.tell(&mut sample, now - told, false);
                 told = now;
                 measuring_since = Some(now);
+                // A new run: what was sent before does not count when it arrives.
+                self.generator.begin(&self.load.traffic);
+                self.under_way = 0;
             }
             let measured = measuring_since.map_or(Duration::ZERO, |since| now - since);
             let is_over = measured >= self.load.duration || self.has_none_left();
