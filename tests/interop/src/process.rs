@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Signals that no test sends: the process did it to itself.
@@ -16,11 +17,16 @@ const CRASHES: [i32; 6] = [
     libc::SIGTRAP,
 ];
 
+/// How long the rest of a log may take after the end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
 pub struct Process {
     name: String,
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
+    /// They end with the pipes.
+    collectors: Vec<JoinHandle<()>>,
     /// Show the log when dropped during a panic.
     show: bool,
 }
@@ -35,16 +41,13 @@ impl Process {
         die_with_parent(&mut command);
         let mut child = command.spawn()?;
         let log = Arc::new(Mutex::new(Vec::new()));
-        if let Some(out) = child.stdout.take() {
-            collect(out, log.clone());
-        }
-        if let Some(err) = child.stderr.take() {
-            collect(err, log.clone());
-        }
+        let out = child.stdout.take().map(|out| collect(out, log.clone()));
+        let err = child.stderr.take().map(|err| collect(err, log.clone()));
         Ok(Self {
             name: name.to_owned(),
             child,
             log,
+            collectors: out.into_iter().chain(err).collect(),
             show: true,
         })
     }
@@ -62,17 +65,21 @@ impl Process {
         self.child.try_wait().ok().flatten()
     }
 
+    /// Waits for the end, and for all of its log.
     pub fn wait_end(&mut self, patience: Duration) -> Option<ExitStatus> {
-        let deadline = Instant::now() + patience;
-        loop {
-            if let Some(status) = self.ended() {
-                return Some(status);
-            }
-            if Instant::now() > deadline {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(10));
+        let mut status = None;
+        wait_until(patience, || {
+            status = self.ended();
+            status.is_some()
+        });
+        if status.is_some() {
+            // Children of its own that go on hold the pipes open.
+            let collectors = &self.collectors;
+            wait_until(LAST_WORDS, || {
+                collectors.iter().all(JoinHandle::is_finished)
+            });
         }
+        status
     }
 
     pub fn log(&self) -> Vec<String> {
@@ -132,7 +139,7 @@ impl Drop for Process {
     }
 }
 
-fn collect(stream: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
+fn collect(stream: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut reader = BufReader::new(stream);
         let mut bytes = Vec::new();
@@ -141,7 +148,7 @@ fn collect(stream: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
             log.lock().expect("log lock").push(line);
             bytes.clear();
         }
-    });
+    })
 }
 
 /// Polls `check` until it holds or `patience` is over.
@@ -189,11 +196,7 @@ pub fn run(name: &str, command: Command, patience: Duration) -> Finished {
     };
     process.show = false;
     let status = process.wait_end(patience);
-    let log = process.log.clone();
-    drop(process);
-    // The collectors end with the pipes; give them a moment for the tail.
-    std::thread::sleep(Duration::from_millis(30));
-    let output = log.lock().expect("log lock").join("\n");
+    let output = process.log().join("\n");
     Finished { status, output }
 }
 
