@@ -103,6 +103,11 @@ impl Authd {
         self.process.log().join("\n")
     }
 
+    /// Whether a line of its log says this, or does so before long: an answer may overtake what is logged about it.
+    pub fn says(&self, text: &str) -> bool {
+        self.process.wait_log(text, PATIENCE)
+    }
+
     pub fn wait_end(&mut self) -> ExitStatus {
         let ended = self.process.wait_end(PATIENCE);
         ended.expect("the end of authd")
