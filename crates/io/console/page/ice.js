@@ -12,7 +12,6 @@ const GATHER_REST = 400;
 const CONNECT_TIMEOUT = 12000;
 const STRAGGLERS = 1000;
 const LOSS_ALLOWED = 0.1;
-const FAREWELL = 500;
 
 export class Failed extends Error {
   constructor(step, message, hints) {
@@ -43,8 +42,7 @@ export async function run({ gateway, listener, protocol }, report, signal) {
   } finally {
     signal.removeEventListener("abort", stop);
     stop();
-    // The browser's farewells are still under way. Of a test that is over they would be refused, and look like denials.
-    pause(FAREWELL).then(() => ask("DELETE", `ice-tests/${encodeURIComponent(test.id)}`)).catch(() => {});
+    ask("DELETE", `ice-tests/${encodeURIComponent(test.id)}`).catch(() => {});
   }
 }
 

@@ -214,10 +214,7 @@ impl Server {
         match decision.answer {
             Ok(cluster) => Some(cluster),
             Err(reason) => {
-                self.stats.count_denial(reason);
-                if decision.report {
-                    self.report_denial(id, peer, reason);
-                }
+                self.note_denial(id, peer, reason, decision.report);
                 None
             }
         }

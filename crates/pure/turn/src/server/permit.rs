@@ -207,13 +207,27 @@ impl Server {
         peer: SocketAddr,
         reason: DenyReason,
     ) -> Refusal {
-        self.stats.count_denial(reason);
-        self.report_denial(id, peer, reason);
+        self.note_denial(id, peer, reason, true);
         Refusal::code(error_code::FORBIDDEN)
     }
 
-    pub(super) fn report_denial(&mut self, id: AllocationId, peer: SocketAddr, reason: DenyReason) {
-        if let Some(allocation) = self.allocations.get(id) {
+    /// Counts a denied peer, and reports it where that is due. The farewells of a guest who has been dismissed are
+    /// refused like anything else, but nobody needs to look into them.
+    pub(super) fn note_denial(
+        &mut self,
+        id: AllocationId,
+        peer: SocketAddr,
+        reason: DenyReason,
+        report: bool,
+    ) {
+        let Some(allocation) = self.allocations.get(id) else {
+            return;
+        };
+        if self.policy.has_dismissed(allocation) {
+            return;
+        }
+        self.stats.count_denial(reason);
+        if report {
             self.effects.push_back(Effect::Denied(Denial {
                 path: allocation.path,
                 user: allocation.user.clone(),

@@ -36,6 +36,12 @@ impl Policy {
         };
         Some(admission)
     }
+
+    /// Whether an allocation is that of a guest who has left.
+    pub(super) fn has_dismissed(&self, allocation: &Allocation) -> bool {
+        allocation.credentials.is_guests()
+            && guest::by_name(&self.guests, &allocation.username).is_none()
+    }
 }
 
 /// Who may allocate.

@@ -267,6 +267,12 @@ fn a_guest_who_is_dismissed_reaches_nobody_any_more() {
     assert_eq!(outcome, FromPeer::Dropped(DropReason::Denied));
     assert_eq!(guest.permit(&mut world, &[ECHO]).code(), 403);
     assert_eq!(guest.permit(&mut world, &[ROUTED]).code(), 403);
+    let reports = world.take(|effect| matches!(effect, Effect::Denied(_)).then_some(()));
+    assert_eq!(reports, [], "nobody needs to look into a farewell");
+    assert_eq!(
+        world.server.stats().denials().map(|(_, n)| n).sum::<u64>(),
+        0
+    );
     // Its own allocation can still be given up.
     assert_eq!(guest.refresh(&mut world, Some(0)).code(), 200);
     assert_eq!(guest_client(6001).allocate(&mut world).code(), 401);
