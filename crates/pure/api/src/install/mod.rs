@@ -5,6 +5,7 @@
 //! an installation takes the place of one of the other.
 
 mod auth;
+mod deployment;
 mod operator;
 pub mod rights;
 mod roles;

@@ -1,9 +1,8 @@
 //! The operator's own objects, and the default Dataplane.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
+use super::deployment::{Deployment, Labels};
 use super::{Document, in_operator_namespace, metadata};
 use crate::names::install::{NAMESPACE, OPERATOR};
 use crate::names::{self, cds, env, label, port};
@@ -31,7 +30,7 @@ pub(super) fn workload(watched_namespaces: Option<&str>) -> Vec<Document> {
     vec![config_discovery(), deployment(watched_namespaces)]
 }
 
-fn selector() -> BTreeMap<&'static str, &'static str> {
+fn selector() -> Labels {
     [(label::CONTROL_PLANE, label::CONTROL_PLANE_VALUE)].into()
 }
 
@@ -75,60 +74,34 @@ fn deployment(watched_namespaces: Option<&str>) -> Document {
         })
     };
     let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
-    Document::of(json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": in_operator_namespace(OPERATOR),
-        "spec": {
-            // One writes, both serve configurations.
-            "replicas": 2,
-            "selector": {"matchLabels": selector()},
-            "template": {
-                "metadata": {"labels": pod_labels},
-                "spec": {
-                    "serviceAccountName": OPERATOR,
-                    "nodeSelector": {"kubernetes.io/os": "linux"},
-                    "terminationGracePeriodSeconds": 10,
-                    "securityContext": {
-                        "runAsNonRoot": true,
-                        "runAsUser": 65532,
-                        "seccompProfile": {"type": "RuntimeDefault"},
-                    },
-                    "topologySpreadConstraints": [{
-                        "maxSkew": 1,
-                        "topologyKey": "kubernetes.io/hostname",
-                        "whenUnsatisfiable": "ScheduleAnyway",
-                        "labelSelector": {"matchLabels": selector()},
-                    }],
-                    "containers": [{
-                        "name": "manager",
-                        "image": names::OPERATOR_IMAGE,
-                        "args": args,
-                        "env": [
-                            field(env::POD_NAMESPACE, "metadata.namespace"),
-                            field(env::POD_NAME, "metadata.name"),
-                        ],
-                        "ports": [
-                            {"name": "cds-tls", "containerPort": port::CDS_TLS, "protocol": "TCP"},
-                            {"name": "metrics", "containerPort": port::METRICS, "protocol": "TCP"},
-                            {"name": "health", "containerPort": port::OPERATOR_HEALTH, "protocol": "TCP"},
-                        ],
-                        "livenessProbe": probe("/healthz", 15, 20),
-                        "readinessProbe": probe("/readyz", 5, 10),
-                        "resources": {
-                            "limits": {"cpu": "1", "memory": "512Mi"},
-                            "requests": {"cpu": "250m", "memory": "128Mi"},
-                        },
-                        "securityContext": {
-                            "allowPrivilegeEscalation": false,
-                            "readOnlyRootFilesystem": true,
-                            "capabilities": {"drop": ["ALL"]},
-                        },
-                    }],
-                },
+    Deployment {
+        name: OPERATOR,
+        // One of the two writes, both serve configurations.
+        selector: selector(),
+        pod_labels,
+        pod: json!({"serviceAccountName": OPERATOR}),
+        container: json!({
+            "name": "manager",
+            "image": names::OPERATOR_IMAGE,
+            "args": args,
+            "env": [
+                field(env::POD_NAMESPACE, "metadata.namespace"),
+                field(env::POD_NAME, "metadata.name"),
+            ],
+            "ports": [
+                {"name": "cds-tls", "containerPort": port::CDS_TLS, "protocol": "TCP"},
+                {"name": "metrics", "containerPort": port::METRICS, "protocol": "TCP"},
+                {"name": "health", "containerPort": port::OPERATOR_HEALTH, "protocol": "TCP"},
+            ],
+            "livenessProbe": probe("/healthz", 15, 20),
+            "readinessProbe": probe("/readyz", 5, 10),
+            "resources": {
+                "limits": {"cpu": "1", "memory": "512Mi"},
+                "requests": {"cpu": "250m", "memory": "128Mi"},
             },
-        },
-    }))
+        }),
+    }
+    .document()
 }
 
 /// The Dataplane of Gateways that name no other, as an installation has it.
