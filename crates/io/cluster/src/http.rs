@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::HeaderValue;
-use hyper::{HeaderMap, Method, Request, StatusCode, header};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,10 +18,11 @@ use crate::SCOPE;
 use crate::error::{ClusterError, innermost};
 use crate::place::Place;
 
-/// For a stream to open and an answer to arrive.
+/// For a stream to open and an answer to begin, and from each part of it to the next.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What is asked for is bounded; this bounds a broken server.
-const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+/// What is asked for is bounded; this bounds a broken server. A session is some 600 bytes, and a pod has up to 64,000 of
+/// them for each of its addresses.
+const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
 /// How much of an error page is repeated.
 const MESSAGE_CHARS: usize = 200;
 /// Of a line that is meant to be read.
@@ -149,11 +150,7 @@ impl Http {
     }
 
     async fn pose(&self, question: &Question<'_>) -> Result<Answer, ClusterError> {
-        let asked = tokio::time::timeout(self.patience, self.pose_patiently(question));
-        let answer = asked.await.unwrap_or_else(|_| {
-            let patience = self.patience.as_secs_f32();
-            Err(self.unreachable(format!("no answer within {patience} s")))
-        });
+        let answer = self.answered(question).await;
         // Neither headers nor bodies, which may hold tokens and credentials.
         let (method, path, place) = (&question.method, question.path, &self.place);
         match &answer {
@@ -168,24 +165,63 @@ impl Http {
         answer
     }
 
-    async fn pose_patiently(&self, question: &Question<'_>) -> Result<Answer, ClusterError> {
+    async fn answered(&self, question: &Question<'_>) -> Result<Answer, ClusterError> {
+        let (connection, response) = self.patiently(self.begin(question)).await??;
+        let (head, body) = response.into_parts();
+        let body = self.read(body).await?;
+        self.keep(connection);
+        Ok(Answer {
+            status: head.status,
+            headers: head.headers,
+            body,
+            place: self.place.to_string(),
+        })
+    }
+
+    /// Asks, and waits until the answer begins.
+    async fn begin(
+        &self,
+        question: &Question<'_>,
+    ) -> Result<(Connection, Response<Incoming>), ClusterError> {
         // A connection that was kept may have died unnoticed. Only what changes nothing can be asked twice.
         let kept = (question.method == Method::GET)
             .then(|| self.take())
             .flatten();
         if let Some(mut connection) = kept
-            && let Ok(answer) = self
-                .exchange(&mut connection, self.request(question)?)
+            && let Ok(response) = connection
+                .sender
+                .send_request(self.request(question)?)
                 .await
         {
-            self.keep(connection);
-            return Ok(answer);
+            return Ok((connection, response));
         }
         let mut connection = self.connect().await?;
-        let request = self.request(question)?;
-        let answer = self.exchange(&mut connection, request).await?;
-        self.keep(connection);
-        Ok(answer)
+        let sent = connection.sender.send_request(self.request(question)?);
+        let response = sent
+            .await
+            .map_err(|error| self.unreachable(innermost(&error)))?;
+        Ok((connection, response))
+    }
+
+    /// The rest of an answer. A long one may take its time while more of it keeps coming.
+    async fn read(&self, body: Incoming) -> Result<Bytes, ClusterError> {
+        let mut body = Limited::new(body, LARGEST_ANSWER);
+        let mut whole = Vec::new();
+        while let Some(frame) = self.patiently(body.frame()).await? {
+            let frame = frame.map_err(|error| self.unreachable(error.to_string()))?;
+            if let Some(data) = frame.data_ref() {
+                whole.extend_from_slice(data);
+            }
+        }
+        Ok(whole.into())
+    }
+
+    async fn patiently<T>(&self, work: impl Future<Output = T>) -> Result<T, ClusterError> {
+        let done = tokio::time::timeout(self.patience, work).await;
+        done.map_err(|_| {
+            let patience = self.patience.as_secs_f32();
+            self.unreachable(format!("no answer within {patience} s"))
+        })
     }
 
     fn take(&self) -> Option<Connection> {
@@ -221,24 +257,6 @@ impl Http {
         let mut request = request.map_err(|error| self.unreachable(error.to_string()))?;
         request.headers_mut().extend(question.headers.clone());
         Ok(request)
-    }
-
-    async fn exchange(
-        &self,
-        connection: &mut Connection,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Answer, ClusterError> {
-        let sent = connection.sender.send_request(request).await;
-        let response = sent.map_err(|error| self.unreachable(innermost(&error)))?;
-        let (head, body) = response.into_parts();
-        let body = Limited::new(body, LARGEST_ANSWER).collect().await;
-        let body = body.map_err(|error| self.unreachable(error.to_string()))?;
-        Ok(Answer {
-            status: head.status,
-            headers: head.headers,
-            body: body.to_bytes(),
-            place: self.place.to_string(),
-        })
     }
 
     fn unreachable(&self, why: String) -> ClusterError {

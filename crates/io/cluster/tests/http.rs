@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use axum::routing::{delete, get, post};
 use serde_json::{Value, json};
 use stunner_cluster::{Admin, ClusterError, Explain, Filter, Http, Place};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use support::{answer_once, serve};
@@ -70,7 +71,6 @@ async fn a_connection_that_died_between_two_questions_is_replaced() {
     let address = listener.local_addr().expect("an address");
     // Every connection is good for one answer, and closes without saying so.
     tokio::spawn(async move {
-        use tokio::io::{AsyncReadExt, AsyncWriteExt};
         loop {
             let (mut stream, _) = listener.accept().await.expect("a connection");
             let mut head = [0; 1024];
@@ -104,6 +104,37 @@ async fn a_server_that_does_not_answer_is_given_up() {
         "{refused}"
     );
     assert!(refused.hint().is_some());
+}
+
+#[tokio::test]
+async fn a_long_answer_may_take_its_time_while_it_keeps_coming() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let ask = |patience| {
+        let http = http(address).with_patience(patience);
+        tokio::spawn(async move { http.get("/").await })
+    };
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n";
+
+    // Longer than the patience in all, and never nearly that long without a byte.
+    let asked = ask(Duration::from_secs(2));
+    let (mut stream, _) = listener.accept().await.expect("a connection");
+    stream.write_all(head).await.expect("written");
+    for _ in 0..25 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        stream.write_all(b".").await.expect("written");
+    }
+    let answer = asked.await.expect("a task").expect("an answer");
+    assert_eq!(answer.body.len(), 25);
+
+    let asked = ask(Duration::from_millis(50));
+    let (mut stream, _) = listener.accept().await.expect("a connection");
+    stream.write_all(head).await.expect("written");
+    let stalled = asked.await.expect("a task").expect_err("no more of it");
+    assert!(
+        stalled.to_string().ends_with("no answer within 0.05 s"),
+        "{stalled}"
+    );
 }
 
 #[tokio::test]
