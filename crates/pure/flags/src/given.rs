@@ -38,6 +38,36 @@ enum Source {
     Env(&'static str),
 }
 
+/// A word that begins with one dash or two.
+#[derive(Debug, Clone, Copy)]
+struct Dashed<'w> {
+    dashes: usize,
+    text: &'w str,
+}
+
+impl<'w> Dashed<'w> {
+    /// One dash alone is a word like any other.
+    fn read(word: &'w str) -> Option<Self> {
+        let text = word.strip_prefix('-').filter(|text| !text.is_empty())?;
+        Some(match text.strip_prefix('-') {
+            Some(text) => Dashed { dashes: 2, text },
+            None => Dashed { dashes: 1, text },
+        })
+    }
+
+    /// What stands before the value.
+    fn name(self) -> &'w str {
+        self.text
+            .split_once('=')
+            .map_or(self.text, |(name, _)| name)
+    }
+
+    /// Two letters and more: `-h` stays the short form it is.
+    fn is_long_by_one_dash(self) -> bool {
+        self.dashes == 1 && self.name().chars().nth(1).is_some()
+    }
+}
+
 impl Program {
     /// Reads a command line. `args` begins with the name of the program, as [`std::env::args_os`] does.
     pub fn read<'a>(
@@ -47,7 +77,7 @@ impl Program {
     ) -> Result<Given<'a>, UsageError> {
         let mut matches = self
             .command()
-            .try_get_matches_from(self.double_dashed(args))
+            .try_get_matches_from(self.spelled_out(args))
             .map_err(|error| self.explain(error))?;
         let positionals = matches
             .remove_many::<String>(POSITIONALS)
@@ -60,22 +90,44 @@ impl Program {
         })
     }
 
-    /// The arguments, with a second dash where a long flag has only one.
-    fn double_dashed(&self, args: impl Iterator<Item = OsString>) -> Vec<OsString> {
-        let mut over = false;
-        args.map(|arg| {
-            over |= arg == "--";
-            let long = arg.to_str().and_then(|text| {
-                let text = text
-                    .strip_prefix('-')
-                    .filter(|text| !text.starts_with('-'))?;
-                let name = text.split('=').next()?;
-                // Two letters and more: `-h` stays the short form it is.
-                (self.single_dash && !over && name.len() > 1).then(|| format!("--{text}"))
-            });
-            long.map_or(arg, OsString::from)
-        })
-        .collect()
+    /// The words as clap reads them: a second dash where a long flag has only one, and `=` before a value that begins
+    /// with a dash, as passwords and negative numbers do. A flag of ours is not taken for the value of the one before.
+    fn spelled_out(&self, args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut is_over = false;
+        let mut awaited = false;
+        for arg in args {
+            let dashed = arg.to_str().and_then(Dashed::read).filter(|_| !is_over);
+            let known = dashed.and_then(|word| self.flag(word));
+            let takes_next = known.is_some_and(|flag| flag.takes != Takes::Switch)
+                && dashed.is_some_and(|word| !word.text.contains('='));
+            match (dashed, words.last_mut()) {
+                (Some(_), Some(flag)) if awaited && known.is_none() && arg != "--" => {
+                    flag.push("=");
+                    flag.push(arg);
+                    awaited = false;
+                    continue;
+                }
+                (Some(word), _) if self.single_dash && word.is_long_by_one_dash() => {
+                    words.push(format!("--{}", word.text).into());
+                }
+                _ => {
+                    is_over |= arg == "--";
+                    words.push(arg);
+                }
+            }
+            awaited = takes_next;
+        }
+        words
+    }
+
+    fn flag(&self, word: Dashed<'_>) -> Option<&'static Flag> {
+        let name = word.name();
+        let is_short =
+            |flag: &Flag| (flag.short).is_some_and(|short| name.chars().eq(std::iter::once(short)));
+        let is_long = |flag: &Flag| flag.long == name && (word.dashes == 2 || self.single_dash);
+        let mut flags = self.flags.iter().copied();
+        flags.find(|flag| is_long(flag) || (word.dashes == 1 && is_short(flag)))
     }
 
     /// Clap splits the words and knows similar ones. Values, defaults and the environment are ours: clap reads the
@@ -94,8 +146,7 @@ impl Program {
                     .num_args(0..=1)
                     .require_equals(true)
                     .default_missing_value("true"),
-                // `--offset -5` says a number, not a flag.
-                Takes::Value(_) => arg.allow_negative_numbers(true),
+                Takes::Value(_) => arg,
                 Takes::Values(_) => arg.action(ArgAction::Append),
             }
         });
@@ -221,7 +272,7 @@ mod tests {
     use crate::table::{flag, short};
 
     crate::flags! {
-        NAME = flag("S", "name", Takes::Value("X"), "PROGRAM_NAME", "", "a name");
+        NAME = short('n', flag("S", "name", Takes::Value("X"), "PROGRAM_NAME", "", "a name"));
         ON = flag("S", "on", Takes::Switch, "", "", "a switch");
         HELP = short('h', flag("S", "help", Takes::Switch, "", "", "help"));
     }
@@ -252,11 +303,23 @@ mod tests {
     }
 
     #[test]
-    fn a_value_may_be_a_negative_number() {
+    fn a_value_may_begin_with_a_dash_unless_it_is_a_flag() {
         let none = |_: &str| None;
-        let given = read("--name -5 --on", &none).expect("a line");
-        assert_eq!(given.text(&NAME).as_deref(), Some("-5"));
-        assert!(read("--name -x", &none).is_err());
+        for value in ["-5", "-5s", "-x", "-on1", "--x=y", "-", "-ö"] {
+            for name in ["--name", "-name", "-n"] {
+                let line = format!("{name} {value} --on");
+                let given = read(&line, &none).expect(&line);
+                assert_eq!(given.text(&NAME).as_deref(), Some(value), "{line}");
+                assert_eq!(given.switch(&ON), Ok(true), "{line}");
+            }
+        }
+        for line in ["--name --on", "-name -on", "-n -h", "-n --", "-n"] {
+            let error = read(line, &none).expect_err(line);
+            assert_eq!(error.to_string(), "`--name` needs a value", "{line}");
+        }
+        // Of a switch the next word is no value, whatever it begins with.
+        let error = read("--on -5s", &none).expect_err("an unknown flag");
+        assert_eq!(error.to_string(), "unknown flag `--5s`");
     }
 
     #[test]
