@@ -7,6 +7,8 @@
 //! It decides nothing about protocols: what TURN does with a packet is in `stunner-turn`, what a
 //! config means in `stunner-config`.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod certificate;
 pub mod cli;
 mod clock;

@@ -9,6 +9,7 @@
 //! WebRTC peer itself is `stunner-peer`.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cli;
 mod settings;

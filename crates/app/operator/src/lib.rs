@@ -11,6 +11,7 @@
 //! complete: an operator that starts, or that cannot reach the API server, must not hurt a dataplane that serves.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cds;
 pub mod cli;

@@ -1,14 +1,20 @@
-//! What every program of ours shares as a process: how it is told to stop, and that its end waits for nothing.
+//! What every program of ours shares as a process: how it is told to stop, that its end waits for nothing, and how it
+//! speaks to people.
 //!
 //! What a signal means (drain, give up the lease, stop at once) is each program's own matter; here it is counted.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod output;
 
 use std::io;
 
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+
+pub use output::{print, print_only, say};
 
 /// How often the process was asked to stop, by either signal. Counting is a task of its own, so that whatever the
 /// process waits for, it can be told to stop waiting.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use stunner_cds::{LoadError, OriginError};
 use stunner_config::uri::UriError;
+use stunner_process::{print, print_only, say};
 use stunner_telemetry::logging::{self, Format};
 
 use self::process::Process;
@@ -66,7 +67,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     let command = match cli::parse(args, &env) {
         Ok(command) => command,
         Err(usage) => {
-            eprint!("{}", usage.report());
+            say(&usage.report());
             return ExitCode::from(cli::EXIT_USAGE);
         }
     };
@@ -76,7 +77,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprint!("{}", cli::report(&error, None));
+            say(&cli::report(&error, None));
             return ExitCode::from(cli::EXIT_PROBLEM);
         }
     };
@@ -88,25 +89,27 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn execute(command: Command, runtime: &tokio::runtime::Runtime) -> ExitCode {
     match command {
-        Command::Help(text) => print!("{text}"),
-        Command::Version => println!("stunnerd {VERSION}"),
+        Command::Help(text) => print_only(&text),
+        Command::Version => print_only(&format!("stunnerd {VERSION}\n")),
         Command::Check { origin, options } => {
             let cds = origin_options(&options);
             let report = runtime.block_on(cli::check(&origin, &options, &cds, &judge));
-            print!("{}", report.text);
-            return ExitCode::from(report.exit_code());
-        }
-        Command::Run(options) => {
-            if let Err(error) = runtime.block_on(run(*options)) {
-                match &error {
-                    RunError::Load(error) => eprint!("{}", cli::report_load(error)),
-                    _ => eprint!("{}", cli::report(&error, error.hint().as_deref())),
-                }
-                return ExitCode::from(cli::EXIT_PROBLEM);
+            match print(&report.text) {
+                true => ExitCode::from(report.exit_code()),
+                false => ExitCode::from(cli::EXIT_PROBLEM),
             }
         }
+        Command::Run(options) => match runtime.block_on(run(*options)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&match &error {
+                    RunError::Load(error) => cli::report_load(error),
+                    _ => cli::report(&error, error.hint().as_deref()),
+                });
+                ExitCode::from(cli::EXIT_PROBLEM)
+            }
+        },
     }
-    ExitCode::SUCCESS
 }
 
 /// Options of the config origin, with certificates judged as the runtime would.

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use stunner_flags::{EXIT_USAGE, Environment, Given, Program, UsageError, Wrong, values};
 use stunner_http::BindAddress;
+use stunner_process::{print_only, say};
 use stunner_telemetry::logging::LogSpec;
 
 use crate::{Settings, SettingsError, VERSION};
@@ -146,14 +147,9 @@ pub fn main() -> ExitCode {
     let env = |name: &str| std::env::var(name).ok();
     match parse(std::env::args_os(), &env) {
         Ok(Command::Run(options)) => run::run(*options),
-        Ok(Command::Print(text)) => {
-            use std::io::Write;
-            // That nobody reads it is no problem.
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
-        }
+        Ok(Command::Print(text)) => print_only(&text),
         Err(Mistake::Usage(usage)) => {
-            eprint!("{}", usage.report());
+            say(&usage.report());
             ExitCode::from(EXIT_USAGE)
         }
         Err(Mistake::Settings(error)) => run::fail(&error, &error.hint()),

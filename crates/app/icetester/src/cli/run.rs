@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use stunner_flags::{EXIT_PROBLEM, report};
 use stunner_http::HttpServer;
-use stunner_process::{Signals, block_on};
+use stunner_process::{Signals, block_on, say};
 use stunner_telemetry::logging::{Format, init_on};
 use tokio::runtime::Builder;
 
@@ -17,7 +17,7 @@ use crate::whip::Whip;
 const GOODBYE: Duration = Duration::from_secs(3);
 
 pub(super) fn fail(error: &dyn Error, hint: &str) -> ExitCode {
-    eprint!("{}", report(error, Some(hint)));
+    say(&report(error, Some(hint)));
     ExitCode::from(EXIT_PROBLEM)
 }
 
@@ -56,10 +56,10 @@ async fn serve(options: Options) -> ExitCode {
     };
     if let Ok(address) = address {
         // To standard error, where the log is: what waits for it needs no log level.
-        eprintln!(
-            "icetester: listening at http://{address}{}",
-            whip.endpoint()
-        );
+        let endpoint = whip.endpoint();
+        say(&format!(
+            "icetester: listening at http://{address}{endpoint}\n"
+        ));
     }
     signals.at_least(1).await;
     running.stop().await;

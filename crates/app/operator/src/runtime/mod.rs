@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, report};
-use stunner_process::block_on;
+use stunner_process::{block_on, print_only, say};
 use stunner_telemetry::logging;
 use tokio::runtime::Builder;
 
@@ -64,15 +64,14 @@ pub fn main() -> ExitCode {
 pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     let env = |name: &str| std::env::var(name).ok();
     match cli::parse(args, &env) {
-        Ok(Command::Help(text)) => print!("{text}"),
-        Ok(Command::Version) => println!("stunner-gateway-operator {VERSION}"),
-        Ok(Command::Run(options)) => return execute(*options),
+        Ok(Command::Help(text)) => print_only(&text),
+        Ok(Command::Version) => print_only(&format!("stunner-gateway-operator {VERSION}\n")),
+        Ok(Command::Run(options)) => execute(*options),
         Err(usage) => {
-            eprint!("{}", usage.report());
-            return ExitCode::from(EXIT_USAGE);
+            say(&usage.report());
+            ExitCode::from(EXIT_USAGE)
         }
     }
-    ExitCode::SUCCESS
 }
 
 fn execute(options: Options) -> ExitCode {
@@ -85,7 +84,7 @@ fn execute(options: Options) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprint!("{}", report(&error, error.hint()));
+            say(&report(&error, error.hint()));
             ExitCode::from(EXIT_PROBLEM)
         }
     }
