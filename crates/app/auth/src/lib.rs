@@ -11,6 +11,7 @@
 //! The central types are [`answer::Gateways`], [`answer::Query`] and [`http::Service`].
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod answer;
 pub mod cli;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use stunner_cluster::{Cds, Cluster, ClusterError};
 use stunner_flags::{EXIT_PROBLEM, report};
 use stunner_http::{HttpServer, Serving};
-use stunner_process::Signals;
+use stunner_process::{Signals, say};
 use stunner_telemetry::logging;
 
 use crate::VERSION;
@@ -87,7 +87,7 @@ pub(crate) fn execute(options: Options) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprint!("{}", report(&error, error.hint().as_deref()));
+            say(&report(&error, error.hint().as_deref()));
             ExitCode::from(EXIT_PROBLEM)
         }
     }

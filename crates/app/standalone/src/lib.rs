@@ -10,6 +10,7 @@
 //! function. It reads no manifest itself: that is `stunner-manifest`.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod bench;
 pub mod check;

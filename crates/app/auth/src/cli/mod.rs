@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use stunner_flags::{EXIT_USAGE, Environment, UsageError};
+use stunner_process::{print_only, say};
 
 pub use help::{help, man};
 pub use options::{Options, Review};
@@ -58,13 +59,12 @@ pub fn main() -> ExitCode {
 pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     let env = |name: &str| std::env::var(name).ok();
     match parse(args, &env) {
-        Ok(Command::Help(text)) => print!("{text}"),
-        Ok(Command::Version) => println!("authd {VERSION}"),
-        Ok(Command::Run(options)) => return crate::run::execute(*options),
+        Ok(Command::Help(text)) => print_only(&text),
+        Ok(Command::Version) => print_only(&format!("authd {VERSION}\n")),
+        Ok(Command::Run(options)) => crate::run::execute(*options),
         Err(usage) => {
-            eprint!("{}", usage.report());
-            return ExitCode::from(EXIT_USAGE);
+            say(&usage.report());
+            ExitCode::from(EXIT_USAGE)
         }
     }
-    ExitCode::SUCCESS
 }

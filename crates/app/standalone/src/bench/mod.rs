@@ -22,12 +22,11 @@ use stunner_client::{
 };
 use stunner_flags::EXIT_PROBLEM;
 use stunner_load::{BurstMode, Far, Handshake, Load, Protocol, Swarm, Target, Traffic, Transport};
-use stunner_process::Signals;
+use stunner_process::{Signals, print};
 use tokio::net::lookup_host;
 
 pub use options::BenchOptions;
 
-use crate::cli::print;
 use report::Shape;
 use screen::{Scene, Screen};
 use tally::Tally;

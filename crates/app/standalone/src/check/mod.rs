@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE};
 use stunner_manifest::{Problem, Severity};
+use stunner_process::{print, say};
 
-use crate::cli::{CheckOptions, CheckOutput, print};
+use crate::cli::{CheckOptions, CheckOutput};
 use crate::input::Input;
 
 /// Checks, prints, and gives the exit code.
@@ -13,7 +14,7 @@ pub fn check(options: CheckOptions) -> ExitCode {
     let sources = match options.sources.or_current_folder("check") {
         Ok(sources) => sources,
         Err(usage) => {
-            eprint!("{}", usage.report());
+            say(&usage.report());
             return ExitCode::from(EXIT_USAGE);
         }
     };

@@ -10,13 +10,13 @@ mod options;
 mod tests;
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
 use std::iter::once;
 use std::path::Path;
 use std::process::ExitCode;
 
 use stunner_document::nearest;
-use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, Environment, Program, UsageError};
+use stunner_flags::{EXIT_USAGE, Environment, Program, UsageError};
+use stunner_process::{print_only, say};
 
 pub use help::{help, man};
 pub use options::{
@@ -180,37 +180,11 @@ pub fn main() -> ExitCode {
         Ok(Command::Operator(args)) => stunner_operator::runtime::main_with(args.into_iter()),
         Ok(Command::Dataplane(args)) => stunner_dataplane::runtime::main_with(args.into_iter()),
         Ok(Command::Auth(args)) => stunner_auth::cli::main_with(args.into_iter()),
-        Ok(Command::Help(text)) => exit_code(print(&text)),
-        Ok(Command::Version) => exit_code(print(&format!("stunner {VERSION}\n"))),
+        Ok(Command::Help(text)) => print_only(&text),
+        Ok(Command::Version) => print_only(&format!("stunner {VERSION}\n")),
         Err(usage) => {
-            eprint!("{}", usage.report());
+            say(&usage.report());
             ExitCode::from(EXIT_USAGE)
         }
-    }
-}
-
-/// Prints a result on standard output; whether that worked. A reader that has seen enough, such as `head`, is no
-/// problem; a full disk is one, as what it holds looks like the whole.
-pub(crate) fn print(text: &str) -> bool {
-    let mut stdout = io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let _ = writeln!(
-                io::stderr(),
-                "error: cannot write to standard output\ncaused by: {error}"
-            );
-            false
-        }
-        _ => true,
-    }
-}
-
-fn exit_code(is_fine: bool) -> ExitCode {
-    match is_fine {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(EXIT_PROBLEM),
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use stunner_flags::{EXIT_PROBLEM, report};
+use stunner_process::{print_only, say};
 
 use crate::cli::InitOptions;
 
@@ -74,12 +75,9 @@ impl InitError {
 /// Writes the folder, says what to do next, and gives the exit code.
 pub fn init(options: InitOptions) -> ExitCode {
     match write(&options.folder) {
-        Ok(()) => {
-            print!("{}", next_steps(&options.folder));
-            ExitCode::SUCCESS
-        }
+        Ok(()) => print_only(&next_steps(&options.folder)),
         Err(error) => {
-            eprint!("{}", report(&error, Some(error.hint())));
+            say(&report(&error, Some(error.hint())));
             ExitCode::from(EXIT_PROBLEM)
         }
     }

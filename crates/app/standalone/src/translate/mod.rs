@@ -16,10 +16,11 @@ use std::process::ExitCode;
 
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, UsageError};
 use stunner_manifest::{Problem, Reading, Severity};
+use stunner_process::{print, say};
 use stunner_translate::overview::overview;
 use stunner_translate::{Plan, Settings, Snapshot};
 
-use crate::cli::{TranslateOptions, TranslateOutput, print};
+use crate::cli::{TranslateOptions, TranslateOutput};
 use crate::input::Sources;
 use crate::provider::World;
 
@@ -31,7 +32,7 @@ pub fn translate(options: TranslateOptions) -> ExitCode {
     match run(options) {
         Ok(code) => code,
         Err(usage) => {
-            eprint!("{}", usage.report());
+            say(&usage.report());
             ExitCode::from(EXIT_USAGE)
         }
     }
