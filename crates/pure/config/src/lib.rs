@@ -8,8 +8,8 @@
 //! **What it is not.** It opens no file and no socket and reads no environment: the environment is an argument.
 //! It does not judge whether a certificate is usable, which takes a TLS library, nor does it resolve names.
 //!
-//! Start at [`parse`], [`Config`] and [`admission::Admission`]. [`uri`] reads TURN URIs, [`status`] renders the config
-//! for everybody's eyes.
+//! Start at [`parse`], [`Config`] and [`admission::Admission`]. [`documents`] takes several configs apart that are one
+//! text, [`uri`] reads TURN URIs, [`status`] renders the config for everybody's eyes.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod json;
 mod model;
 mod problem;
 mod read;
+mod split;
 pub mod status;
 pub mod uri;
 mod zero;
@@ -30,4 +31,5 @@ pub use model::{
 };
 pub use problem::{Problem, Severity};
 pub use read::{ParseOptions, Parsed, parse, parse_with};
+pub use split::documents;
 pub use zero::bootstrap;

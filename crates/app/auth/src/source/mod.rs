@@ -2,7 +2,6 @@
 
 mod discovery;
 mod file;
-mod split;
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use tokio::sync::watch;
 
 pub use discovery::follow as follow_discovery;
 pub use file::{ConfigFiles, FileError};
-pub use split::documents;
+pub use stunner_config::documents;
 
 use crate::answer::Gateways;
 

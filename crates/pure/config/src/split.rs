@@ -31,9 +31,14 @@ fn configs(value: Value) -> Vec<String> {
 fn yaml_documents(text: &str) -> Vec<String> {
     let mut documents = vec![String::new()];
     for line in text.lines() {
-        if line.trim_end() == "---" {
-            documents.push(String::new());
-        } else if let Some(document) = documents.last_mut() {
+        let line = match after_marker(line) {
+            Some(rest) => {
+                documents.push(String::new());
+                rest
+            }
+            None => Some(line),
+        };
+        if let (Some(line), Some(document)) = (line, documents.last_mut()) {
             document.push_str(line);
             document.push('\n');
         }
@@ -41,6 +46,14 @@ fn yaml_documents(text: &str) -> Vec<String> {
     let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     documents.retain(|document| !document.lines().all(is_blank));
     documents
+}
+
+/// For a line that begins a document, what it has of it. `---` at the beginning of a line does so anywhere, in block
+/// scalars too, whose lines are indented (YAML 1.2 §9.1.2); with more than a space behind it, it is text.
+fn after_marker(line: &str) -> Option<Option<&str>> {
+    let rest = line.strip_prefix("---")?;
+    let is_marker = rest.is_empty() || rest.starts_with([' ', '\t']);
+    is_marker.then(|| Some(rest).filter(|rest| !rest.trim().is_empty()))
 }
 
 #[cfg(test)]
@@ -60,7 +73,16 @@ mod tests {
         }
         assert_eq!(documents("a: 1\n---\nb: 2\n"), ["a: 1\n", "b: 2\n"]);
         assert_eq!(documents("# note\n---\na: 1\n--- \n\n"), ["a: 1\n"]);
+        assert_eq!(
+            documents("a: 1\n--- # two\nb: 2\n"),
+            ["a: 1\n", " # two\nb: 2\n"]
+        );
+        assert_eq!(documents("a: 1\n--- {b: 2}\n"), ["a: 1\n", " {b: 2}\n"]);
         assert_eq!(documents("a: '---'\n"), ["a: '---'\n"]);
+        let pem = "cert: |\n  -----BEGIN CERTIFICATE-----\n  ---\n";
+        assert_eq!(documents(pem), [pem]);
+        let flush = "cert: \"\n-----BEGIN CERTIFICATE-----\"\n";
+        assert_eq!(documents(flush), [flush]);
         assert_eq!(documents("{a: 1}"), ["{a: 1}\n"]);
         assert_eq!(documents(" \n"), Vec::<String>::new());
     }
