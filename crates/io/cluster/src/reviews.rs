@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
 use kube::Client;
@@ -11,11 +11,16 @@ use kube::api::{Api, PostParams};
 use sha2::{Digest, Sha256};
 use stunner_api::NamespacedName;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::error::{Asked, ClusterError, TOKEN_REVIEWS};
 
 /// How long a good answer holds: a caller that comes again and again does not load the API server.
-const MEMORY: Duration = Duration::from_secs(60);
+const GOOD_HOLDS: Duration = Duration::from_secs(60);
+/// How long a bad answer holds: a stranger who repeats a token does not keep others from being reviewed, and a token that
+/// becomes good is not refused for long.
+const BAD_HOLDS: Duration = Duration::from_secs(5);
+/// Of each kind: strangers with ever new tokens do not push out those whose tokens are good.
 const MEMORY_SIZE: usize = 10_000;
 /// After a restart every caller comes at once.
 const REVIEWS_AT_ONCE: usize = 32;
@@ -54,13 +59,12 @@ impl TokenOwner {
     }
 }
 
-/// Asks the API server about tokens, and remembers for a while whose the good ones are.
+/// Asks the API server about tokens, and remembers for a while whose the good ones are, and for a moment which are bad.
 pub struct TokenReviews {
     client: Client,
     patience: Duration,
     reviews: Semaphore,
-    /// By hashes of tokens and the audiences asked for.
-    good: Mutex<HashMap<[u8; 32], (Instant, TokenOwner)>>,
+    memory: Mutex<Memory>,
 }
 
 impl TokenReviews {
@@ -71,7 +75,7 @@ impl TokenReviews {
             client,
             patience,
             reviews: Semaphore::new(REVIEWS_AT_ONCE),
-            good: Mutex::default(),
+            memory: Mutex::default(),
         }
     }
 
@@ -84,8 +88,8 @@ impl TokenReviews {
     ) -> Result<Option<TokenOwner>, ClusterError> {
         let key = fingerprint(token, audiences);
         let now = Instant::now();
-        if let Some(owner) = self.remembered(&key, now) {
-            return Ok(Some(owner));
+        if let Some(owner) = self.memory().recall(&key, now) {
+            return Ok(owner);
         }
         let asked = tokio::time::timeout(self.patience, self.ask(token, audiences)).await;
         let status = asked.map_err(|_| ClusterError::Unreachable {
@@ -93,9 +97,7 @@ impl TokenReviews {
             why: format!("no answer within {:?}", self.patience),
         })??;
         let owner = TokenOwner::of(status);
-        if let Some(owner) = &owner {
-            self.remember(key, now, owner.clone());
-        }
+        self.memory().keep(key, now, owner.clone());
         Ok(owner)
     }
 
@@ -127,28 +129,64 @@ impl TokenReviews {
         Ok(answer.status.unwrap_or_default())
     }
 
-    fn remembered(&self, key: &[u8; 32], now: Instant) -> Option<TokenOwner> {
-        let good = self.good.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, owner) = good.get(key)?;
-        is_fresh(*at, now).then(|| owner.clone())
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A hash of a token and the audiences asked for.
+type Fingerprint = [u8; 32];
+
+/// What the API server said lately. A failure to answer is no answer, and is not remembered.
+#[derive(Default)]
+struct Memory {
+    good: HashMap<Fingerprint, (Instant, TokenOwner)>,
+    bad: HashMap<Fingerprint, Instant>,
+}
+
+impl Memory {
+    /// Whose the token is, `None` inside for a bad one; `None` where the API server has to be asked.
+    fn recall(&self, key: &Fingerprint, now: Instant) -> Option<Option<TokenOwner>> {
+        if let Some((at, owner)) = self.good.get(key)
+            && is_within(GOOD_HOLDS, *at, now)
+        {
+            return Some(Some(owner.clone()));
+        }
+        let at = self.bad.get(key)?;
+        is_within(BAD_HOLDS, *at, now).then_some(None)
     }
 
-    fn remember(&self, key: [u8; 32], now: Instant, owner: TokenOwner) {
-        let mut good = self.good.lock().unwrap_or_else(PoisonError::into_inner);
-        if good.len() >= MEMORY_SIZE {
-            good.retain(|_, (at, _)| is_fresh(*at, now));
-        }
-        if good.len() < MEMORY_SIZE {
-            good.insert(key, (now, owner));
+    /// `owner` is what was said of a token that was asked about at `now`.
+    fn keep(&mut self, key: Fingerprint, now: Instant, owner: Option<TokenOwner>) {
+        let Memory { good, bad } = self;
+        match owner {
+            Some(owner) => {
+                bad.remove(&key);
+                if good.len() >= MEMORY_SIZE {
+                    good.retain(|_, (at, _)| is_within(GOOD_HOLDS, *at, now));
+                }
+                if good.len() < MEMORY_SIZE {
+                    good.insert(key, (now, owner));
+                }
+            }
+            None => {
+                good.remove(&key);
+                if bad.len() >= MEMORY_SIZE {
+                    bad.retain(|_, at| is_within(BAD_HOLDS, *at, now));
+                }
+                if bad.len() < MEMORY_SIZE {
+                    bad.insert(key, now);
+                }
+            }
         }
     }
 }
 
-fn is_fresh(at: Instant, now: Instant) -> bool {
-    now.saturating_duration_since(at) < MEMORY
+fn is_within(time: Duration, at: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(at) < time
 }
 
-fn fingerprint(token: &str, audiences: &[String]) -> [u8; 32] {
+fn fingerprint(token: &str, audiences: &[String]) -> Fingerprint {
     let mut hash = Sha256::new();
     hash.update(token);
     for audience in audiences {
@@ -213,5 +251,49 @@ mod tests {
         ] {
             assert_ne!(one, fingerprint(token, &audiences(other)));
         }
+    }
+
+    fn key(number: usize) -> Fingerprint {
+        fingerprint(&number.to_string(), &[])
+    }
+
+    #[test]
+    fn a_good_answer_holds_for_a_minute_and_a_bad_one_for_seconds() {
+        let owner = TokenOwner::of(status("system:serviceaccount:shop:app", true));
+        let start = Instant::now();
+        let mut memory = Memory::default();
+        assert_eq!(memory.recall(&key(1), start), None);
+        memory.keep(key(1), start, owner.clone());
+        memory.keep(key(2), start, None);
+        let after = |memory: &Memory, number, passed| memory.recall(&key(number), start + passed);
+        let moment = Duration::from_millis(1);
+        assert_eq!(after(&memory, 1, GOOD_HOLDS - moment), Some(owner.clone()));
+        assert_eq!(after(&memory, 1, GOOD_HOLDS), None);
+        assert_eq!(after(&memory, 2, BAD_HOLDS - moment), Some(None));
+        assert_eq!(after(&memory, 2, BAD_HOLDS), None);
+        // The later answer counts.
+        memory.keep(key(2), start + moment, owner.clone());
+        assert_eq!(after(&memory, 2, moment), Some(owner));
+        memory.keep(key(1), start + moment, None);
+        assert_eq!(after(&memory, 1, moment), Some(None));
+    }
+
+    #[test]
+    fn bad_tokens_take_bounded_room_and_none_from_good_ones() {
+        let start = Instant::now();
+        let mut memory = Memory::default();
+        for number in 0..=MEMORY_SIZE {
+            memory.keep(key(number), start, None);
+        }
+        assert_eq!(memory.bad.len(), MEMORY_SIZE);
+        assert_eq!(memory.recall(&key(MEMORY_SIZE), start), None);
+        let owner = TokenOwner::of(status("system:serviceaccount:shop:app", true));
+        memory.keep(key(MEMORY_SIZE), start, owner.clone());
+        assert_eq!(memory.recall(&key(MEMORY_SIZE), start), Some(owner));
+        // What has lapsed makes room.
+        let later = start + BAD_HOLDS;
+        memory.keep(key(MEMORY_SIZE + 1), later, None);
+        assert_eq!(memory.bad.len(), 1);
+        assert_eq!(memory.recall(&key(MEMORY_SIZE + 1), later), Some(None));
     }
 }

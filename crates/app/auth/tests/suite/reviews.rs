@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use axum::http::{Request, Response};
 use kube::Client;
@@ -41,7 +42,7 @@ fn api_server(reviews: Arc<AtomicU32>) -> Client {
     Client::new(tower::service_fn(answer), "default")
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_api_server_says_whose_a_token_is() {
     let reviews = Arc::new(AtomicU32::new(0));
     let accounts = Accounts::These([NamespacedName::new("shop", "app")].into());
@@ -66,14 +67,19 @@ async fn the_api_server_says_whose_a_token_is() {
         assert_eq!(answer.status.as_u16(), status, "{token}");
     }
     assert_eq!(ask(&router, "GET /?service=turn", &[]).await.status, 401);
-    // A good token is remembered for a while, a bad one is not.
-    let before = reviews.load(Ordering::Relaxed);
-    let again = [("authorization", "Bearer app")];
-    assert_eq!(
-        ask(&router, "GET /ice?service=turn", &again).await.status,
-        200
-    );
-    assert_eq!(reviews.load(Ordering::Relaxed), before);
+    // What was said of a token is remembered, of a bad one for a moment only.
+    let again = async |token: &str, status: u16| {
+        let before = reviews.load(Ordering::Relaxed);
+        let headers = [("authorization", token)];
+        let answer = ask(&router, "GET /ice?service=turn", &headers).await;
+        assert_eq!(answer.status.as_u16(), status, "{token}");
+        reviews.load(Ordering::Relaxed) - before
+    };
+    assert_eq!(again("Bearer app", 200).await, 0);
+    assert_eq!(again("Bearer unknown", 401).await, 0);
+    tokio::time::advance(Duration::from_secs(10)).await;
+    assert_eq!(again("Bearer app", 200).await, 0);
+    assert_eq!(again("Bearer unknown", 401).await, 1);
 }
 
 #[tokio::test]
