@@ -65,10 +65,9 @@ impl Options {
             cds: CdsFlags::read(given)?,
             kubectl: Kubectl::read(given)?,
             log: log(given)?,
-            log_format: match given.text(&flags::LOG_FORMAT) {
-                Some(text) => text.trim().parse().unwrap_or_default(),
-                None => Format::default(),
-            },
+            log_format: given
+                .value(&flags::LOG_FORMAT, log_format)?
+                .unwrap_or_default(),
         })
     }
 }
@@ -176,4 +175,15 @@ fn log(given: &Given<'_>) -> Result<String, UsageError> {
         true => spec,
         false => spec + ",kube_client:DISABLE",
     })
+}
+
+fn log_format(text: &str) -> Result<Format, Wrong> {
+    match text.to_ascii_lowercase().as_str() {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        _ => Err(Wrong {
+            why: "there is no such format".to_owned(),
+            hint: "give `text` or `json`",
+        }),
+    }
 }

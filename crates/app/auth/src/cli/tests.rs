@@ -166,6 +166,10 @@ fn mistakes_say_what_to_do() {
             "error: `--token-audience` does nothing without `--token-review`\nhint: add --token-review, or leave it out\n",
         ),
         (
+            "--log-format xml",
+            "error: invalid value `xml` for `--log-format`: there is no such format\nhint: give `text` or `json`\n",
+        ),
+        (
             "--address localhost",
             "error: invalid value `localhost` for `--address`: it is not an IP address\n\
              hint: give for example `127.0.0.1` or `::1`; the port is given by --port\n",
