@@ -99,7 +99,7 @@ impl Generator {
         while self.ready.len() < self.sessions.list.len() {
             self.greet();
             self.receive(&mut ignored, Duration::from_millis(1))?;
-            if let Some((_, error)) = self.sessions.failures.pop() {
+            if let Some(error) = self.sessions.failures.pop() {
                 return Err(error);
             }
         }
@@ -166,7 +166,7 @@ impl Generator {
         self.drain(total.sent.saturating_sub(total.received), &mut outcome)?;
         self.sessions.tick();
         match self.sessions.failures.pop() {
-            Some((_, error)) => Err(error),
+            Some(error) => Err(error),
             None => Ok(outcome),
         }
     }

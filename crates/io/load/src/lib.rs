@@ -24,6 +24,7 @@ mod stamp;
 mod swarm;
 mod target;
 mod traffic;
+mod worker;
 
 pub use error::{FailureKind, SessionError};
 pub use generator::Generator;

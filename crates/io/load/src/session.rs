@@ -30,6 +30,7 @@ pub(crate) struct Session {
     /// Where the peer sends to reach the client.
     pub(crate) relayed: Option<SocketAddr>,
     pub(crate) phase: Phase,
+    pub(crate) begun: Instant,
 }
 
 /// All clients of one server, in one thread.
@@ -40,8 +41,8 @@ pub struct Sessions {
     /// Watches every session's connection under its index.
     pub(crate) poller: Poller,
     /// What became of sessions that are over before their time, since it was last taken.
-    pub(crate) failures: Vec<(usize, SessionError)>,
-    target: Target,
+    pub(crate) failures: Vec<SessionError>,
+    pub(crate) target: Target,
     peer: SocketAddr,
     options: UdpOptions,
     goal: Phase,
@@ -61,7 +62,7 @@ impl Sessions {
     ) -> Result<Self, SessionError> {
         let mut sessions = Sessions::numbered_from(0, target, peer, options)?;
         for _ in 0..count {
-            sessions.add()?;
+            sessions.add(Instant::now())?;
         }
         Ok(sessions)
     }
@@ -87,8 +88,8 @@ impl Sessions {
         })
     }
 
-    /// One more session; its number in the list.
-    pub(crate) fn add(&mut self) -> Result<usize, SessionError> {
+    /// One more session, which begins now; its number in the list.
+    pub(crate) fn add(&mut self, now: Instant) -> Result<usize, SessionError> {
         let index = self.list.len();
         let transport = self.target.protocol.transport();
         let local = client_address(&self.target, self.first + index);
@@ -107,6 +108,7 @@ impl Sessions {
             channel: FORWARD_CHANNEL,
             relayed: None,
             phase: Phase::New,
+            begun: now,
         });
         Ok(index)
     }
@@ -143,7 +145,7 @@ impl Sessions {
     }
 
     /// Takes all sessions to a phase, at most `window` of them at a time.
-    pub(crate) fn reach(&mut self, goal: Phase, window: usize) -> Result<(), SessionError> {
+    fn reach(&mut self, goal: Phase, window: usize) -> Result<(), SessionError> {
         self.aim_at(goal);
         let deadline = Instant::now() + STEP_TIMEOUT;
         let mut events = Events::with_capacity(256);
@@ -167,7 +169,7 @@ impl Sessions {
             for event in events.iter() {
                 self.hear(event.token.0 as usize)?;
             }
-            if let Some((_, error)) = self.failures.pop() {
+            if let Some(error) = self.failures.pop() {
                 return Err(error);
             }
             if Instant::now() > deadline {
@@ -368,7 +370,7 @@ impl Sessions {
             let _ = self.poller.remove(&session.link);
         }
         if !is_over && !is_ending {
-            self.failures.push((index, error));
+            self.failures.push(error);
         }
     }
 
