@@ -433,11 +433,11 @@ impl Generator {
     }
 
     /// Ends the allocations.
-    pub fn close(mut self) -> Result<(), SessionError> {
+    pub fn close(mut self) {
         if let PeerPlace::Here(socket) = &self.peer {
-            self.sessions.poller.remove(socket)?;
+            let _ = self.sessions.poller.remove(socket);
         }
-        self.sessions.release(SETUP_WINDOW)
+        self.sessions.release();
     }
 }
 

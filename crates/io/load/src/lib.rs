@@ -14,6 +14,7 @@ mod arrivals;
 mod error;
 mod gaps;
 mod generator;
+mod goodbye;
 mod latency;
 mod link;
 mod pacer;

@@ -134,11 +134,6 @@ impl Sessions {
         self.reach(Phase::Bound, window)
     }
 
-    /// Ends all allocations, as a polite client does.
-    pub fn release(&mut self, window: usize) -> Result<(), SessionError> {
-        self.reach(Phase::Over, window)
-    }
-
     /// Lets all sessions, also those to come, go on to this phase as far as it is in their hands.
     pub(crate) fn aim_at(&mut self, goal: Phase) {
         self.goal = goal;
@@ -244,7 +239,7 @@ impl Sessions {
     }
 
     /// Reads what came for one session that does not carry traffic yet.
-    fn hear(&mut self, index: usize) -> Result<(), SessionError> {
+    pub(crate) fn hear(&mut self, index: usize) -> Result<(), SessionError> {
         let mut packets = Vec::new();
         if let Some(session) = self.list.get_mut(index) {
             match &mut session.link {

@@ -77,7 +77,7 @@ impl Worker {
     pub(crate) fn run(mut self) {
         let ended = self.work();
         self.conclude(ended);
-        let _ = self.generator.close();
+        self.generator.close();
     }
 
     fn work(&mut self) -> Result<(), SessionError> {
