@@ -78,12 +78,11 @@ impl Write for Io {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.stalled = Some(bytes.to_vec())
             }
-            // The error was of an earlier packet, and this one was not sent.
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            // The error may be of an earlier packet, and this one was not sent.
+            Err(error) => {
                 self.trouble = Some(error);
                 let _ = self.socket.try_write(bytes);
             }
-            Err(error) => self.trouble = Some(error),
             Ok(_) => {}
         }
         Ok(bytes.len())

@@ -59,6 +59,32 @@ impl From<std::io::Error> for LinkFault {
     }
 }
 
+/// What an error of a datagram socket says of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// The system has learned how small packets must be, and cuts the next ones (RFC 1191).
+    Nothing,
+    /// An ICMP message about an earlier packet: the server may be gone. Or one host on the way had a bad moment, or a
+    /// stranger made the message up.
+    Doubt,
+    End,
+}
+
+impl LinkFault {
+    /// RFC 1122 §4.1.3.3: ICMP messages come up as errors of the socket. Those of OpenSSL have no number of the system.
+    pub(crate) fn weight(&self) -> Weight {
+        match self {
+            LinkFault::Refused => Weight::Doubt,
+            LinkFault::Io(error) => match error.raw_os_error() {
+                Some(libc::EMSGSIZE) => Weight::Nothing,
+                Some(_) => Weight::Doubt,
+                None => Weight::End,
+            },
+            LinkFault::Closed | LinkFault::Silent | LinkFault::NotTurn => Weight::End,
+        }
+    }
+}
+
 /// Where bytes come from and go to.
 #[derive(Clone, Debug)]
 enum Wire {
@@ -69,4 +95,33 @@ enum Wire {
 
 fn lock(stream: &Mutex<SslStream<Io>>) -> MutexGuard<'_, SslStream<Io>> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn icmp_messages_raise_doubts_and_ends_are_ends() {
+        let weight = |error: Error| LinkFault::from(error).weight();
+        assert_eq!(
+            weight(Error::from_raw_os_error(libc::EMSGSIZE)),
+            Weight::Nothing
+        );
+        for icmp in [
+            libc::ECONNREFUSED,
+            libc::EHOSTUNREACH,
+            libc::ENETUNREACH,
+            libc::EACCES,
+            libc::ENOPROTOOPT,
+            libc::EPROTO,
+        ] {
+            assert_eq!(weight(Error::from_raw_os_error(icmp)), Weight::Doubt);
+        }
+        // The other side's farewell, and records that cannot be read.
+        assert_eq!(weight(ErrorKind::UnexpectedEof.into()), Weight::End);
+        assert_eq!(weight(Error::other("bad record")), Weight::End);
+    }
 }

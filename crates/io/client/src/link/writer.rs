@@ -138,8 +138,8 @@ impl Writer {
             return Ok(Room::Taken);
         }
         let mut sent = self.socket.try_write(datagram);
-        // The error was of an earlier packet, and this one was not sent. The reader sees the next such error.
-        if matches!(&sent, Err(error) if error.kind() == ErrorKind::ConnectionRefused) {
+        // The error may be of an earlier packet, and this one was not sent. The reader sees the next such error.
+        if matches!(&sent, Err(error) if error.kind() != ErrorKind::WouldBlock) {
             sent = self.socket.try_write(datagram);
         }
         match sent {

@@ -10,15 +10,15 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Shared;
 use crate::Lost;
-use crate::link::{LinkFault, Reader};
+use crate::link::{LinkFault, Reader, Weight};
 
 /// Frames to take before others get a turn.
 const BATCH: usize = 64;
 /// With nothing to do for the machine, look again after this.
 const IDLE: Duration = Duration::from_secs(3600);
-/// How long a host must refuse our packets until we believe that the server is gone: its restart, or an ICMP message
-/// that somebody else caused, is over sooner.
-const REFUSED_MS: u64 = 1_000;
+/// How long ICMP messages must say that our packets do not arrive until we believe that the server is gone: its
+/// restart, or a message that somebody else caused, is over sooner.
+const DOUBT_MS: u64 = 1_000;
 
 /// After a question that was raised by silence, so many more spans of silence mean that the server is gone.
 const SILENT_SPANS: u32 = 3;
@@ -36,6 +36,8 @@ struct Batch {
     /// There may be more.
     more: bool,
     heard: bool,
+    /// The last error of the socket that need not be the end.
+    doubt: Option<LinkFault>,
 }
 
 impl Shared {
@@ -68,7 +70,7 @@ impl Shared {
         let timer = sleep_until(Instant::now() + IDLE);
         tokio::pin!(timer);
         let mut more = false;
-        let mut refused_since: Option<u64> = None;
+        let mut doubted_since: Option<u64> = None;
         let mut watch = Watch {
             next: self.deadline(),
             silent: 0,
@@ -109,19 +111,16 @@ impl Shared {
                 Ok(batch) => {
                     more = batch.more;
                     if batch.heard {
-                        refused_since = None;
-                    }
-                }
-                Err(LinkFault::Refused) if self.core().allocated => {
-                    let now = self.now();
-                    match refused_since {
-                        Some(since) if now >= since + REFUSED_MS => {
-                            return Some(LinkFault::Refused);
-                        }
-                        Some(_) => {}
-                        None => {
-                            refused_since = Some(now);
-                            self.knock(now);
+                        doubted_since = None;
+                    } else if let Some(fault) = batch.doubt {
+                        let now = self.now();
+                        match doubted_since {
+                            Some(since) if now >= since + DOUBT_MS => return Some(gone(fault)),
+                            Some(_) => {}
+                            None => {
+                                doubted_since = Some(now);
+                                self.knock(now);
+                            }
                         }
                     }
                 }
@@ -201,6 +200,14 @@ impl Shared {
         }
     }
 
+    /// Before there is an allocation, the first bad news is the answer that somebody waits for.
+    fn weigh(&self, fault: &LinkFault) -> Weight {
+        match self.socket.is_stream() || !self.core().allocated {
+            true => Weight::End,
+            false => fault.weight(),
+        }
+    }
+
     fn wake_all(&self) {
         self.arrived.notify_waiters();
         self.attempted.notify_waiters();
@@ -210,6 +217,7 @@ impl Shared {
         let mut batch = Batch {
             more: true,
             heard: false,
+            doubt: None,
         };
         let mut arrived = false;
         let now = self.now();
@@ -220,12 +228,19 @@ impl Shared {
                     batch.more = false;
                     break;
                 }
-                Err(fault) => {
-                    if arrived {
-                        self.arrived.notify_one();
+                Err(fault) => match self.weigh(&fault) {
+                    Weight::Nothing => continue,
+                    Weight::Doubt => {
+                        batch.doubt = Some(fault);
+                        continue;
                     }
-                    return Err(fault);
-                }
+                    Weight::End => {
+                        if arrived {
+                            self.arrived.notify_one();
+                        }
+                        return Err(fault);
+                    }
+                },
             };
             batch.heard = true;
             let mut core = self.core();
@@ -275,6 +290,14 @@ impl Shared {
             self.arrived.notify_one();
         }
         Ok(batch)
+    }
+}
+
+/// What a doubt that did not go away comes to.
+fn gone(fault: LinkFault) -> LinkFault {
+    match fault {
+        LinkFault::Refused => LinkFault::Refused,
+        _ => LinkFault::Silent,
     }
 }
 

@@ -3,6 +3,7 @@
 mod certificates;
 mod echo;
 mod failures;
+mod icmp;
 mod lost;
 mod redirects;
 mod scripted;
