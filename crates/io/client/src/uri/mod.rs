@@ -95,7 +95,8 @@ impl fmt::Display for ServerUri {
     }
 }
 
-/// Why a text is no TURN URI. Says what was expected and repeats nothing that may be part of a password.
+/// Why a text is no TURN URI. Says what was expected and repeats nothing of the text: where a host is missing or a
+/// password is not encoded, any part of it may be one of the password.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UriError {
     /// Not `turn:` or `turns:`.
@@ -107,8 +108,10 @@ pub enum UriError {
     #[error("expected a host name or an IP address")]
     NoHost,
     /// Not a host.
-    #[error("`{0}` is not a host name or an IP address")]
-    Host(String),
+    #[error(
+        "the host is not a host name or an IP address: expected letters, digits, `-`, `.` and `_`"
+    )]
+    Host,
     /// Brackets around something else.
     #[error("expected an IPv6 address in the brackets, as in `[2001:db8::1]`")]
     NotIpv6,
@@ -122,11 +125,11 @@ pub enum UriError {
     #[error("expected nothing but `?transport=…` after the host and port")]
     Trailing,
     /// A parameter that we do not know.
-    #[error("unknown parameter `{0}`: expected `transport`")]
-    Parameter(String),
+    #[error("unknown parameter: expected nothing but `transport`")]
+    Parameter,
     /// Not a transport.
-    #[error("unknown transport `{0}`: expected `udp`, `tcp`, `tls` or `dtls`")]
-    Transport(String),
+    #[error("unknown transport: expected `udp`, `tcp`, `tls` or `dtls`")]
+    Transport,
     /// The parameter twice.
     #[error("expected one `transport`, not two")]
     Twice,

@@ -23,8 +23,8 @@ impl FromStr for ServerUri {
             Some((address, query)) => (address, Some(query)),
             None => (rest, None),
         };
-        let transport = transport(secure, query)?;
         let (host, port) = host_and_port(address)?;
+        let transport = transport(secure, query)?;
         Ok(ServerUri {
             host: host.to_owned(),
             port: port.unwrap_or(transport.default_port()),
@@ -75,7 +75,7 @@ fn transport(secure: bool, query: Option<&str>) -> Result<ServerTransport, UriEr
     {
         let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         if !key.eq_ignore_ascii_case("transport") {
-            return Err(UriError::Parameter(key.to_owned()));
+            return Err(UriError::Parameter);
         }
         // RFC 7065 §3.2: `turns` with `udp` is DTLS.
         let transport = match (value.to_ascii_lowercase().as_str(), secure) {
@@ -83,7 +83,7 @@ fn transport(secure: bool, query: Option<&str>) -> Result<ServerTransport, UriEr
             ("tcp", false) => ServerTransport::Tcp,
             ("udp", true) | ("dtls", _) => ServerTransport::Dtls,
             ("tcp", true) | ("tls", _) => ServerTransport::Tls,
-            _ => return Err(UriError::Transport(value.to_owned())),
+            _ => return Err(UriError::Transport),
         };
         if named.replace(transport).is_some() {
             return Err(UriError::Twice);
@@ -145,6 +145,6 @@ fn check_name(name: &str) -> Result<&str, UriError> {
     let known = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_');
     match name.chars().all(known) && name.len() <= 253 {
         true => Ok(name),
-        false => Err(UriError::Host(name.to_owned())),
+        false => Err(UriError::Host),
     }
 }
