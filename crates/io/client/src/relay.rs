@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stunner_turn::client::{AllocateOptions, Allocated, Family};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use crate::link::{Room, open_stream};
 use crate::session::{Answer, Asked, Session};
@@ -37,9 +37,14 @@ impl Relay {
         options: AllocateOptions,
     ) -> Result<Relay, ClientError> {
         let (mut connect, mut options) = (connect, options);
+        // One deadline for all steps: the user waits for the whole.
+        let deadline = connect.deadline();
         let mut visited = vec![connect.server];
+        let mut failure = ClientError::TooManyRedirects {
+            last: connect.server,
+        };
         for _ in 0..MAX_TRIES {
-            match Self::attempt(connect.clone(), options.clone()).await {
+            match Self::attempt(connect.clone(), options.clone(), deadline).await {
                 Ok(Attempt::Made(relay)) => return Ok(relay),
                 Ok(Attempt::Elsewhere { server, domain }) => {
                     // RFC 8489 §10: a server that was asked before is not asked again.
@@ -47,28 +52,30 @@ impl Relay {
                         return Err(ClientError::TooManyRedirects { last: server });
                     }
                     visited.push(server);
+                    failure = ClientError::TooManyRedirects { last: server };
                     connect.server = server;
                     connect.tls.sni = domain.or(connect.tls.sni);
                 }
                 // RFC 8656 §7.4: an earlier allocation had our port; a new socket has another.
-                Err(ClientError::Refused { code: 437, .. }) => {}
+                Err(error @ ClientError::Refused { code: 437, .. }) => failure = error,
                 // Servers before RFC 6156 do not know REQUESTED-ADDRESS-FAMILY, and give that of their own address.
-                Err(ClientError::Refused { code: 420, .. })
+                Err(error @ ClientError::Refused { code: 420, .. })
                     if options.family == Some(Family::of(&connect.server.ip())) =>
                 {
+                    failure = error;
                     options.family = None;
                 }
                 Err(error) => return Err(error),
             }
         }
-        Err(ClientError::TooManyRedirects {
-            last: connect.server,
-        })
+        Err(failure)
     }
 
-    async fn attempt(connect: Connect, options: AllocateOptions) -> Result<Attempt, ClientError> {
-        // One deadline for all steps: the user waits for the whole.
-        let deadline = connect.deadline();
+    async fn attempt(
+        connect: Connect,
+        options: AllocateOptions,
+        deadline: Instant,
+    ) -> Result<Attempt, ClientError> {
         let session = Session::open(connect, deadline).await?;
         let asking = session.ask(Asked::Allocate, deadline, |machine, now| {
             machine.allocate(now, options)

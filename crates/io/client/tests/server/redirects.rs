@@ -1,4 +1,6 @@
-//! 300 (Try Alternate) for an Allocate: the client goes where it is told, within bounds.
+//! What makes the client ask again: 300 (Try Alternate), 437 and 420 for an Allocate, within bounds.
+
+use std::time::Duration;
 
 use stunner_client::{AllocateOptions, ClientError, Relay, ServerTransport};
 use stunner_dataplane::embed::Options;
@@ -77,6 +79,35 @@ async fn servers_that_send_us_around_in_circles_are_found_out() {
         matches!(error, ClientError::TooManyRedirects { .. }),
         "{error}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mismatch_that_does_not_go_away_is_told_as_what_it_is() {
+    let server = scripted(Script::Mismatch {
+        after: Duration::ZERO,
+    })
+    .await;
+    let allocating = Relay::allocate(server.connect(), AllocateOptions::default());
+    let error = patiently(allocating).await.unwrap_err();
+    assert!(
+        matches!(error, ClientError::Refused { code: 437, .. }),
+        "{error}"
+    );
+    assert!(error.hint().contains("local port"), "{}", error.hint());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn asking_again_takes_no_more_time_than_asking_once() {
+    // The first answer comes in time, the second would not.
+    let server = scripted(Script::Mismatch {
+        after: Duration::from_millis(1200),
+    })
+    .await;
+    let mut connect = server.connect();
+    connect.timeout = Duration::from_secs(2);
+    let allocating = Relay::allocate(connect, AllocateOptions::default());
+    let error = patiently(allocating).await.unwrap_err();
+    assert!(matches!(error, ClientError::Timeout { .. }), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,13 @@
 //! A server that says what no real one says on demand. It asks for no credentials.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use stunner_client::{Connect, ServerTransport};
-use stunner_stun::{Class, Message, MessageWriter, Method, attr};
+use stunner_stun::{Class, Message, MessageWriter, Method, TransactionId, attr};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::Notify;
@@ -15,18 +17,23 @@ pub enum Script {
     /// Allocates, then answers every Refresh with 300.
     DrainOnRefresh { alternate: Option<SocketAddr> },
     /// Allocates for two seconds at a time, so many times; then 300.
-    ShortLived { refreshes: u32 },
+    ShortLived { refreshes: usize },
     /// Sends everybody elsewhere, or to itself.
     Redirect { to: Option<SocketAddr> },
     /// Falls silent after so many answers.
-    Answers { requests: u32 },
+    Answers { requests: usize },
+    /// Refuses every Allocate with 437, and takes its time for it.
+    Mismatch { after: Duration },
     /// Knows no REQUESTED-ADDRESS-FAMILY.
     NoFamilies,
 }
 
+/// Those that are repeated count once.
+type Refreshes = Arc<Mutex<HashSet<TransactionId>>>;
+
 pub struct Scripted {
     pub address: SocketAddr,
-    refreshes: Arc<AtomicU32>,
+    refreshes: Refreshes,
 }
 
 impl Scripted {
@@ -34,19 +41,19 @@ impl Scripted {
         Connect::new(self.address, ServerTransport::Udp)
     }
 
-    pub fn refreshes(&self) -> u32 {
-        self.refreshes.load(Ordering::Relaxed)
+    pub fn refreshes(&self) -> usize {
+        self.refreshes.lock().unwrap().len()
     }
 }
 
 pub async fn scripted(script: Script) -> Scripted {
-    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
     let address = socket.local_addr().unwrap();
-    let refreshes = Arc::new(AtomicU32::new(0));
+    let refreshes = Refreshes::default();
     let counted = Arc::clone(&refreshes);
     tokio::spawn(async move {
         let mut buffer = [0; 4096];
-        let mut answers = 0;
+        let mut requests_seen = HashSet::new();
         while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
             let Ok(request) = Message::parse(&buffer[..length]) else {
                 continue;
@@ -55,23 +62,31 @@ pub async fn scripted(script: Script) -> Scripted {
                 continue;
             }
             if request.method() == Method::REFRESH {
-                counted.fetch_add(1, Ordering::Relaxed);
+                counted.lock().unwrap().insert(request.transaction_id());
             }
-            answers += 1;
-            if matches!(script, Script::Answers { requests } if answers > requests) {
+            requests_seen.insert(request.transaction_id());
+            if matches!(script, Script::Answers { requests } if requests_seen.len() > requests) {
                 continue;
             }
-            let answer = answer(script, &request, address, counted.load(Ordering::Relaxed));
-            let _ = socket.send_to(&answer, from).await;
+            let refreshes = counted.lock().unwrap().len();
+            let answer = answer(script, &request, address, refreshes);
+            let socket = Arc::clone(&socket);
+            tokio::spawn(async move {
+                if let Script::Mismatch { after } = script {
+                    tokio::time::sleep(after).await;
+                }
+                let _ = socket.send_to(&answer, from).await;
+            });
         }
     });
     Scripted { address, refreshes }
 }
 
-fn answer(script: Script, request: &Message<'_>, own: SocketAddr, refreshes: u32) -> Vec<u8> {
+fn answer(script: Script, request: &Message<'_>, own: SocketAddr, refreshes: usize) -> Vec<u8> {
     let method = request.method();
     let refusal = match (script, method) {
         (Script::Redirect { to }, Method::ALLOCATE) => Some((300, Some(to.unwrap_or(own)))),
+        (Script::Mismatch { .. }, Method::ALLOCATE) => Some((437, None)),
         (Script::DrainOnRefresh { alternate }, Method::REFRESH) => Some((300, alternate)),
         (Script::ShortLived { refreshes: granted }, Method::REFRESH) if refreshes > granted => {
             Some((300, None))
