@@ -167,11 +167,13 @@ impl Relay {
     /// Sends a datagram to a peer, by its channel or else in a Send indication. Waits while the connection is full.
     pub async fn send(&self, peer: SocketAddr, payload: &[u8]) -> Result<(), ClientError> {
         while self.session.try_send(peer, payload)? == Room::Full {
-            self.session
-                .socket
-                .writable()
-                .await
-                .map_err(ClientError::Socket)?;
+            tokio::select! {
+                ready = self.session.socket.writable() => ready.map_err(ClientError::Socket)?,
+                // Nobody reads from a full connection any more: it may stay full for as long as the system lets it.
+                () = self.session.over() => {
+                    return Err(self.session.gone().unwrap_or(Lost::Closed).into());
+                }
+            }
         }
         Ok(())
     }
