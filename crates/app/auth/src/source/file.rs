@@ -1,7 +1,7 @@
 //! Configurations from a file, or from the files of a folder.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,12 +61,12 @@ struct Taken {
     problems: Vec<FileError>,
 }
 
-/// Contents by file, as a look finds them.
-type Texts = BTreeMap<PathBuf, String>;
+/// By file, its content as a look finds it, or why it cannot be read.
+type Texts = BTreeMap<PathBuf, Result<String, String>>;
 
 impl ConfigFiles {
-    /// Reads the files for the first time. In a folder a broken file is passed over with a warning; a single one is an
-    /// error, and so is a folder with nothing usable in it.
+    /// Reads the files for the first time. In a folder a file that is broken or cannot be read is passed over with a
+    /// warning; a single one is an error, and so is a folder with nothing usable in it.
     pub fn open(path: &Path) -> Result<ConfigFiles, FileError> {
         let unreadable = |source| FileError::Unreadable {
             path: path.to_owned(),
@@ -82,14 +82,14 @@ impl ConfigFiles {
         let problems = files.take(texts).problems;
         if files.configs_by_file.values().all(Vec::is_empty) {
             return Err(match problems.into_iter().next() {
-                Some(broken) => broken,
+                Some(problem) => problem,
                 None => FileError::Empty {
                     path: path.to_owned(),
                 },
             });
         }
         match problems.into_iter().next() {
-            Some(broken) if !is_folder => Err(broken),
+            Some(problem) if !is_folder => Err(problem),
             _ => Ok(files),
         }
     }
@@ -156,8 +156,8 @@ impl ConfigFiles {
         }
     }
 
-    /// Takes what a look found. A file that is empty or cannot be used keeps what it was; one that is gone from a folder
-    /// takes its gateways with it.
+    /// Takes what a look found. A file that is empty or cannot be read or used keeps what it was; one that is gone from a
+    /// folder takes its gateways with it.
     fn take(&mut self, texts: Texts) -> Taken {
         let files = self.configs_by_file.len();
         self.configs_by_file
@@ -171,6 +171,24 @@ impl ConfigFiles {
                 continue;
             }
             let is_known = self.configs_by_file.contains_key(path);
+            let text = match text {
+                Ok(text) => text,
+                Err(why) => {
+                    let place = path.display();
+                    match is_known {
+                        true => tracing::warn!(
+                            scope = SCOPE,
+                            "cannot read {place} any more, {STAYS}: {why}"
+                        ),
+                        false => tracing::warn!(scope = SCOPE, "cannot read {place}: {why}"),
+                    }
+                    taken.problems.push(FileError::Unreadable {
+                        path: path.clone(),
+                        source: io::Error::other(why.clone()),
+                    });
+                    continue;
+                }
+            };
             if is_blank(text) {
                 if is_known {
                     let place = path.display();
@@ -243,8 +261,10 @@ fn read(path: &Path, text: &str) -> Result<Vec<Config>, FileError> {
 
 /// The contents now. In a folder only files that look like configurations count, and hidden names do not.
 fn look(path: &Path) -> io::Result<Texts> {
+    let said = |error: io::Error| error.to_string();
     if !std::fs::metadata(path)?.is_dir() {
-        return Ok(Texts::from([(path.to_owned(), text(path)?)]));
+        let text = text(path).map_err(said);
+        return Ok(Texts::from([(path.to_owned(), text)]));
     }
     let mut texts = Texts::new();
     for entry in std::fs::read_dir(path)? {
@@ -256,21 +276,29 @@ fn look(path: &Path) -> io::Result<Texts> {
             continue;
         }
         match text(&file) {
-            Ok(text) => {
-                texts.insert(file, text);
-            }
+            // It went while the folder was being read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            text => {
+                texts.insert(file, text.map_err(said));
+            }
         }
     }
     Ok(texts)
 }
 
+/// Reads a file, so far as one may be read: a pipe would keep the reader until somebody writes, and a device may have no
+/// end, whatever length it tells.
 fn text(path: &Path) -> io::Result<String> {
-    if std::fs::metadata(path)?.len() > MAX_BYTES {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(io::Error::other("it is larger than 16 MiB"));
     }
-    std::fs::read_to_string(path)
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
 #[cfg(test)]
@@ -331,6 +359,62 @@ mod tests {
         assert_eq!(take(), (true, 0, vec!["ns/b".to_owned()]));
         std::fs::write(at("b.yaml"), "{\"items\": []}").expect("write");
         assert_eq!(take(), (true, 0, vec![]), "an empty list is a list");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_hides_no_other() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, bytes: &[u8]| {
+            std::fs::write(dir.path().join(name), bytes).expect("write");
+        };
+        write("a.yaml", config("ns/a").as_bytes());
+        write("b.yaml", b"\xff");
+        let mut files = ConfigFiles::open(dir.path()).expect("files");
+        assert_eq!(names(&files), ["ns/a"]);
+        // While there is such a file, others come, and one that can be read no more keeps what it was.
+        write("a.yaml", b"\xff");
+        write("c.yaml", config("ns/c").as_bytes());
+        let taken = files.take(look(dir.path()).expect("a look"));
+        assert_eq!((taken.has_changed, taken.problems.len()), (true, 1));
+        assert_eq!(names(&files), ["ns/a", "ns/c"]);
+        write("b.yaml", config("ns/b").as_bytes());
+        files.take(look(dir.path()).expect("a look"));
+        assert_eq!(names(&files), ["ns/a", "ns/b", "ns/c"]);
+    }
+
+    #[test]
+    fn where_no_file_can_be_read_the_first_is_named() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let bad = dir.path().join("b.yaml");
+        std::fs::write(&bad, b"\xff").expect("write");
+        for path in [dir.path(), &bad] {
+            let error = ConfigFiles::open(path).expect_err("a problem");
+            assert!(
+                matches!(&error, FileError::Unreadable { path, .. } if *path == bad),
+                "{error:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_a_limit_whatever_length_it_tells() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("a.yaml");
+        let said = |length: u64| {
+            let file = std::fs::File::create(&path).expect("a file");
+            file.set_len(length).expect("a length");
+            text(&path)
+                .map(|text| text.len() as u64)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(said(MAX_BYTES), Ok(MAX_BYTES));
+        assert_eq!(
+            said(MAX_BYTES + 1),
+            Err("it is larger than 16 MiB".to_owned())
+        );
+        // A device tells no length, and this one has no end.
+        let endless = text(Path::new("/dev/zero")).expect_err("a problem");
+        assert_eq!(endless.to_string(), "it is not a regular file");
     }
 
     #[test]
