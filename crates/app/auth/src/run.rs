@@ -153,7 +153,8 @@ async fn discovery(options: &Options) -> Result<Cds, ClusterError> {
         Err(
             ClusterError::NotFound { .. }
             | ClusterError::NotReady { .. }
-            | ClusterError::Unreachable { .. },
+            | ClusterError::Unreachable { .. }
+            | ClusterError::Unavailable { .. },
         ) => Ok(Cds::in_cluster(&cluster, &options.cds)),
         found => found,
     }

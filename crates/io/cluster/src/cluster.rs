@@ -9,7 +9,7 @@ use kube::{Api, Client};
 use stunner_api::NamespacedName;
 
 use crate::SCOPE;
-use crate::error::{Asked, ClusterError, PORT_FORWARD, innermost};
+use crate::error::{API_SERVER, Asked, ClusterError, PORT_FORWARD, innermost};
 use crate::forward::Forward;
 use crate::kubeconfig;
 use crate::kubectl::Kubectl;
@@ -19,8 +19,11 @@ use crate::kubectl::Kubectl;
 pub struct Cluster {
     client: Client,
     namespace: String,
-    request_timeout: Option<Duration>,
+    pub(crate) request_timeout: Option<Duration>,
 }
+
+/// For one answer of the API server, where `--request-timeout` says nothing: one that hangs is told of.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,21 +72,19 @@ impl Cluster {
         &self.namespace
     }
 
-    /// Waits for an answer of the API server, at most for `--request-timeout`.
+    /// Waits for an answer of the API server, but not for ever.
     pub(crate) async fn patiently<T>(
         &self,
         asked: &Asked<'_>,
         answer: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, ClusterError> {
-        let answer = match self.request_timeout {
-            Some(patience) => tokio::time::timeout(patience, answer).await.map_err(|_| {
-                ClusterError::Unreachable {
-                    what: "the API server".to_owned(),
-                    why: format!("no answer within {patience:?}"),
-                }
-            })?,
-            None => answer.await,
-        };
+        let patience = self.request_timeout.unwrap_or(PATIENCE);
+        let answer = tokio::time::timeout(patience, answer).await.map_err(|_| {
+            ClusterError::Unreachable {
+                what: API_SERVER.to_owned(),
+                why: format!("no answer within {patience:?}"),
+            }
+        })?;
         let answer = answer.map_err(|error| ClusterError::of_kube(&error, asked));
         let Asked { verb, resource, .. } = asked;
         let place = asked.namespace.unwrap_or("all namespaces");

@@ -11,6 +11,8 @@ pub(crate) const TOKEN_REVIEWS: &str = "tokenreviews.authentication.k8s.io";
 /// What streams into pods need.
 pub(crate) const PORT_FORWARD: &str = "pods/portforward";
 
+pub(crate) const API_SERVER: &str = "the API server";
+
 const LOG_IN: &str = "log in again, or give another --context, --user or --token";
 
 /// Why something in a cluster, or beside one, could not be asked. [`ClusterError::hint`] says what to do.
@@ -35,8 +37,8 @@ pub enum ClusterError {
     Forbidden {
         /// Several are separated by commas.
         verb: &'static str,
-        /// Such as `pods` or `pods/portforward`.
-        resource: &'static str,
+        /// Such as `pods`, `pods/portforward` or `gateways.gateway.networking.k8s.io`.
+        resource: String,
         /// `None` for the whole cluster.
         namespace: Option<String>,
         /// The API server's words.
@@ -56,9 +58,12 @@ pub enum ClusterError {
     /// It exists, but none of it is ready.
     #[error("{what} is not ready: {}", names.join(", "))]
     NotReady { what: String, names: Vec<String> },
+    /// The API server answers, but cannot do it now: too many ask, or something behind it fails.
+    #[error("the API server cannot do it now ({code}): {said}")]
+    Unavailable { code: u16, said: String },
     /// The API server refused for another reason; its words.
     #[error("the API server refused: {said}")]
-    Refused { said: String },
+    Refused { code: u16, said: String },
     /// An HTTP server answered with an error.
     #[error("{place} answered {code}: {error}")]
     Status {
@@ -116,7 +121,21 @@ impl ClusterError {
             }
             ClusterError::Address(error) => error.hint(),
             ClusterError::Cds(error) => return error.hint(),
-            ClusterError::Refused { .. } | ClusterError::Malformed { .. } => "",
+            ClusterError::Unavailable { code: 429, .. } => {
+                "too many ask it at once; try again in a while"
+            }
+            ClusterError::Unavailable { .. } => {
+                "try again in a while; `kubectl get --raw '/readyz?verbose'` says what is wrong with it"
+            }
+            ClusterError::Refused { code: 409, .. } => {
+                "somebody else has made or changed it meanwhile; try again"
+            }
+            ClusterError::Refused { .. } => {
+                "check that --context or --server means the right cluster, and that its version is a supported one"
+            }
+            ClusterError::Malformed { .. } => {
+                "check that the address and the port are those of the right program, and that its version fits this one"
+            }
         };
         (!hint.is_empty()).then(|| hint.to_owned())
     }
@@ -135,13 +154,34 @@ impl ClusterError {
         )
     }
 
+    /// Whether the API server said no, so that nothing came of what was asked. Otherwise something may have.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            ClusterError::Unauthorized { .. }
+                | ClusterError::Forbidden { .. }
+                | ClusterError::NotFound { .. }
+                | ClusterError::Unavailable { code: 429, .. }
+                | ClusterError::Refused { .. }
+        )
+    }
+
     /// What a request to the API server came to.
     pub(crate) fn of_kube(error: &kube::Error, asked: &Asked<'_>) -> ClusterError {
         match error {
             kube::Error::Api(status) => ClusterError::of_status(status, asked),
             kube::Error::Auth(error) => ClusterError::of_credentials(error),
+            kube::Error::SerdeError(error) => ClusterError::Malformed {
+                place: API_SERVER.to_owned(),
+                // The place of the mistake, not the text around it, which may be a secret.
+                why: format!(
+                    "unexpected JSON at line {} column {}",
+                    error.line(),
+                    error.column()
+                ),
+            },
             error => ClusterError::Unreachable {
-                what: "the API server".to_owned(),
+                what: API_SERVER.to_owned(),
                 why: innermost(error),
             },
         }
@@ -197,24 +237,29 @@ impl ClusterError {
             401 => ClusterError::Unauthorized { said },
             403 => ClusterError::Forbidden {
                 verb: asked.verb,
-                resource: asked.resource,
+                resource: asked.resource.to_owned(),
                 namespace: asked.namespace.map(str::to_owned),
                 said,
             },
             // Pods are listed before they are reached: what is missing may be the pod by now, and may be its node.
-            404 if asked.resource == PORT_FORWARD => ClusterError::Unreachable {
+            // Other failures are those of the node, too.
+            404 | 500.. if asked.resource == PORT_FORWARD => ClusterError::Unreachable {
                 what: asked.what(),
                 why: said,
             },
+            // The namespace of something new may be missing as well as its kind.
+            404 if asked.verb == "create" => ClusterError::Refused { code: 404, said },
             404 => ClusterError::NotFound {
                 what: asked.what(),
-                hint: "check the name and the namespace".to_owned(),
+                hint: match asked.name {
+                    Some(_) => "check the name and the namespace".to_owned(),
+                    None => {
+                        "the cluster does not serve this kind; are its CRDs installed?".to_owned()
+                    }
+                },
             },
-            429 | 500.. => ClusterError::Unreachable {
-                what: "the API server".to_owned(),
-                why: said,
-            },
-            _ => ClusterError::Refused { said },
+            code @ (429 | 500..) => ClusterError::Unavailable { code, said },
+            code => ClusterError::Refused { code, said },
         }
     }
 }
@@ -222,14 +267,14 @@ impl ClusterError {
 /// What was asked of the API server, to say it in errors.
 pub(crate) struct Asked<'a> {
     pub(crate) verb: &'static str,
-    pub(crate) resource: &'static str,
+    pub(crate) resource: &'a str,
     pub(crate) namespace: Option<&'a str>,
     pub(crate) name: Option<&'a str>,
 }
 
 impl Asked<'_> {
     fn what(&self) -> String {
-        let kind = self.resource.split('/').next().unwrap_or_default();
+        let kind = self.resource.split(['/', '.']).next().unwrap_or_default();
         let kind = kind.strip_suffix('s').unwrap_or(kind);
         match (self.namespace, self.name) {
             (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),

@@ -51,7 +51,7 @@ shared_flags! {
     TLS_SERVER_NAME = flag(KUBERNETES, "tls-server-name", Value("NAME"), "STUNNER_KUBE_TLS_SERVER_NAME", "",
         "Name to check the API server's certificate against");
     REQUEST_TIMEOUT = flag(KUBERNETES, "request-timeout", Value("DURATION"), "STUNNER_KUBE_REQUEST_TIMEOUT", "0",
-        "Deadline of a single request to the API server; 0 is none");
+        "Deadline of a single request to the API server; 0 is the usual one, 30s");
     CACHE_DIR = flag(KUBERNETES, "cache-dir", Value("DIR"), "STUNNER_KUBE_CACHE_DIR", "$HOME/.kube/cache",
         "Cache of API discovery; accepted for compatibility");
     DISABLE_COMPRESSION = flag(KUBERNETES, "disable-compression", Switch, "STUNNER_KUBE_DISABLE_COMPRESSION", "",

@@ -33,6 +33,8 @@ pub(crate) async fn load(kubectl: &Kubectl) -> Result<Config, ClusterError> {
         config.default_namespace = namespace.clone();
     }
     config.disable_compression |= kubectl.disable_compression;
+    // The library asks an API server that is busy up to fifteen times, which takes minutes and hides what it says.
+    config.default_retry = false;
     if let Some(patience) = kubectl.request_timeout {
         config.connect_timeout = Some(patience);
     }

@@ -34,7 +34,7 @@ pub struct Kubectl {
     pub client_key: Option<PathBuf>,
     pub insecure_skip_tls_verify: bool,
     pub tls_server_name: Option<String>,
-    /// `None` for no deadline.
+    /// `None` for the usual one.
     pub request_timeout: Option<Duration>,
     pub disable_compression: bool,
 }

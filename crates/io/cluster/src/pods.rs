@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use kube::Api;
-use kube::api::ListParams;
 use stunner_api::NamespacedName;
 use stunner_api::names::label;
 use stunner_cds::server::Scope;
@@ -12,10 +11,8 @@ use stunner_cds::server::Scope;
 use crate::SCOPE;
 use crate::cluster::Cluster;
 use crate::error::{Asked, ClusterError};
+use crate::objects::{Kind, Selection};
 use crate::place::Place;
-
-/// Pods of one page of a list.
-const PAGE: u32 = 500;
 
 /// A pod, and how it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,26 +171,12 @@ impl Cluster {
         namespace: Option<&str>,
         selector: &str,
     ) -> Result<Vec<PodPlace>, ClusterError> {
-        let pods: Api<Pod> = match namespace {
-            Some(namespace) => Api::namespaced(self.client().clone(), namespace),
-            None => Api::all(self.client().clone()),
-        };
-        let asked = Asked {
-            verb: "list",
-            resource: "pods",
-            namespace,
-            name: None,
-        };
-        let mut found = Vec::new();
-        let mut params = ListParams::default().labels(selector).limit(PAGE);
-        loop {
-            let page = self.patiently(&asked, pods.list(&params)).await?;
-            found.extend(page.items.iter().filter_map(PodPlace::of));
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => params = params.continue_token(&token),
-                None => break,
-            }
-        }
+        let selection = Selection::labels(selector);
+        let pods: Vec<Pod> = self
+            .objects()
+            .list(&Kind::of::<Pod>(), namespace, selection)
+            .await?;
+        let mut found: Vec<PodPlace> = pods.iter().filter_map(PodPlace::of).collect();
         found.sort_by(|a, b| a.name.cmp(&b.name));
         let names: Vec<String> = found.iter().map(|pod| pod.name.to_string()).collect();
         tracing::debug!(

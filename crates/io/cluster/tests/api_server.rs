@@ -57,8 +57,8 @@ async fn a_refusal_names_the_right_that_is_missing() {
     assert!(
         matches!(
             &forward,
-            ClusterError::Forbidden { verb: "get,create", resource: "pods/portforward", namespace: Some(namespace), .. }
-                if namespace == "stunner"
+            ClusterError::Forbidden { verb: "get,create", resource, namespace: Some(namespace), .. }
+                if resource == "pods/portforward" && namespace == "stunner"
         ),
         "{forward}"
     );
@@ -103,6 +103,34 @@ async fn a_pod_whose_node_is_gone_cannot_be_reached_and_says_nothing_about_what_
         refused.to_string(),
         format!("pod stunner/gw-1 cannot be reached: {said}")
     );
+}
+
+/// An API server that answers is not looked for elsewhere.
+#[tokio::test]
+async fn an_api_server_that_cannot_do_it_now_is_one_that_runs() {
+    for (status, hint) in [
+        (StatusCode::TOO_MANY_REQUESTS, "too many"),
+        (StatusCode::INTERNAL_SERVER_ERROR, "readyz"),
+        (StatusCode::SERVICE_UNAVAILABLE, "readyz"),
+    ] {
+        let said = "etcdserver: request timed out";
+        let (_server, address) = serve(refusing(status, "InternalError", said));
+        let cluster = Cluster::connect(&at(address)).await.expect("a cluster");
+        let refused = cluster.cds_pod(None).await.expect_err("no answer");
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "the API server cannot do it now ({}): {said}",
+                status.as_u16()
+            )
+        );
+        assert!(refused.hint().expect("a hint").contains(hint), "{refused}");
+    }
+    let (_server, address) = serve(refusing(StatusCode::BAD_REQUEST, "BadRequest", "no"));
+    let cluster = Cluster::connect(&at(address)).await.expect("a cluster");
+    let refused = cluster.cds_pod(None).await.expect_err("a refusal");
+    assert_eq!(refused.to_string(), "the API server refused: no");
+    assert!(refused.hint().is_some() && refused.is_refusal());
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::query::with_query;
+
 /// `GET /api/v1/sessions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sessions {
@@ -171,27 +173,4 @@ pub struct Grounds {
     /// `first-last`.
     pub ports: String,
     pub transport: String,
-}
-
-fn with_query(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
-    let mut text = path.to_owned();
-    let given = parameters
-        .iter()
-        .filter_map(|(name, value)| Some((name, (*value)?)));
-    for (number, (name, value)) in given.enumerate() {
-        text.push(if number == 0 { '?' } else { '&' });
-        text.push_str(&format!("{name}={}", encode(value)));
-    }
-    text
-}
-
-/// Percent-encodes all but the unreserved characters of RFC 3986 §2.3.
-pub(super) fn encode(text: &str) -> String {
-    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~');
-    utf8_percent_encode(text, RESERVED).to_string()
 }

@@ -16,6 +16,7 @@ use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::http::Http;
 use crate::place::Place;
+use crate::query::encode;
 
 /// A dataplane that can be asked: a pod, or a process at an address that may serve several Gateways.
 #[derive(Debug, Clone)]
@@ -73,7 +74,7 @@ impl Admin {
 
     /// Ends a session.
     pub async fn kill(&self, id: &str) -> Result<(), ClusterError> {
-        let path = format!("/api/v1/sessions/{}", api::encode(id));
+        let path = format!("/api/v1/sessions/{}", encode(id));
         self.admin.delete(&path).await?.ok().map(drop)
     }
 

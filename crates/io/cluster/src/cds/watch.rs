@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::{Cds, Discovered};
+use crate::SCOPE;
 use crate::error::ClusterError;
 
 /// Events that may wait for a slow reader before the connection does.
@@ -121,7 +122,11 @@ impl Follower {
             let found = match Discovered::read(text) {
                 Ok(found) => found,
                 Err(why) => {
-                    tracing::warn!("ignoring a frame of {}: {why}", self.cds.url());
+                    tracing::warn!(
+                        scope = SCOPE,
+                        "ignoring a frame of {}: {why}",
+                        self.cds.url()
+                    );
                     continue;
                 }
             };
