@@ -66,15 +66,14 @@ fn latencies(tally: &Tally) -> Value {
 }
 
 fn interval(point: &Point) -> Value {
-    let at = |percent| point.outcome.latencies.percentile(percent).map(millis);
     json!({
         "at": point.at.as_secs_f64(),
         "measured": point.is_measured,
         "sessions": point.ready,
         "sentPerSecond": point.sent_per_second(),
         "receivedPerSecond": point.received_per_second(),
-        "p50Ms": at(50.0),
-        "p99Ms": at(99.0),
+        "p50Ms": point.p50.map(millis),
+        "p99Ms": point.p99.map(millis),
     })
 }
 

@@ -114,17 +114,14 @@ fn figures(scene: Scene, tally: &Tally) -> String {
         return String::new();
     };
     let received = point.received_per_second();
-    let latency = |percent| {
-        let latency = point.outcome.latencies.percentile(percent);
-        latency.map_or("-".to_owned(), millis)
-    };
+    let latency = |latency: Option<Duration>| latency.map_or("-".to_owned(), millis);
     format!(
         "{} packets/s, {}, lost {} so far, p50 {}, p99 {}",
         count(received.round() as u64),
         bits(received * scene.size as f64 * 8.0),
         percent(tally.measured.loss()),
-        latency(50.0),
-        latency(99.0),
+        latency(point.p50),
+        latency(point.p99),
     )
 }
 
@@ -154,10 +151,7 @@ fn draw(frame: &mut Frame<'_>, scene: Scene, tally: &Tally) {
         .collect();
     let p99: Vec<u64> = points
         .iter()
-        .map(|point| {
-            let latency = point.outcome.latencies.percentile(99.0);
-            latency.map_or(0, |latency| latency.as_micros() as u64)
-        })
+        .map(|point| point.p99.map_or(0, |latency| latency.as_micros() as u64))
         .collect();
     let most = |values: &[u64]| values.iter().copied().max().unwrap_or(0);
     let label = |name: &str, most: String| Line::from(format!("{name}, up to {most}")).dim();

@@ -3,29 +3,31 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use stunner_load::{Failure, Latencies, Outcome, Sample};
+use stunner_load::{Failure, Flow, Latencies, Outcome, Sample};
 
 /// How often a point of the plot is made.
 pub(super) const POINT: Duration = Duration::from_millis(500);
 
-/// One point of the plot.
-#[derive(Debug, Clone, Default)]
+/// One point of the plot: figures only, as a long measurement has many.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Point {
     pub(super) at: Duration,
-    pub(super) outcome: Outcome,
     /// How much time it stands for.
     pub(super) length: Duration,
+    pub(super) flow: Flow,
+    pub(super) p50: Option<Duration>,
+    pub(super) p99: Option<Duration>,
     pub(super) ready: usize,
     pub(super) is_measured: bool,
 }
 
 impl Point {
     pub(super) fn sent_per_second(&self) -> f64 {
-        self.outcome.total().sent as f64 / self.length.as_secs_f64().max(1e-9)
+        self.flow.sent as f64 / self.length.as_secs_f64().max(1e-9)
     }
 
     pub(super) fn received_per_second(&self) -> f64 {
-        self.outcome.total().received as f64 / self.length.as_secs_f64().max(1e-9)
+        self.flow.received as f64 / self.length.as_secs_f64().max(1e-9)
     }
 }
 
@@ -43,7 +45,9 @@ pub(super) struct Tally {
     /// Since all sessions had been started.
     pub(super) measured: Outcome,
     pub(super) points: Vec<Point>,
-    current: Point,
+    /// Since the last point.
+    current: Outcome,
+    is_measured: bool,
     failures: BTreeMap<String, Failure>,
     /// Sessions that carried traffic at the same time.
     pub(super) most_ready: usize,
@@ -56,7 +60,8 @@ impl Tally {
             workers: Vec::new(),
             measured: Outcome::default(),
             points: Vec::new(),
-            current: Point::default(),
+            current: Outcome::default(),
+            is_measured: false,
             failures: BTreeMap::new(),
             most_ready: 0,
         }
@@ -79,8 +84,8 @@ impl Tally {
                 .or_insert(failure);
         }
         self.most_ready = self.most_ready.max(self.ready());
-        self.current.outcome.merge(&sample.outcome);
-        self.current.is_measured = sample.is_measured;
+        self.current.merge(&sample.outcome);
+        self.is_measured = sample.is_measured;
         let is_complete = self.unfinished(at) >= POINT;
         if is_complete {
             self.complete(at);
@@ -102,10 +107,16 @@ impl Tally {
     }
 
     fn complete(&mut self, at: Duration) {
-        self.current.at = at;
-        self.current.length = self.unfinished(at);
-        self.current.ready = self.ready();
-        self.points.push(std::mem::take(&mut self.current));
+        let outcome = std::mem::take(&mut self.current);
+        self.points.push(Point {
+            at,
+            length: self.unfinished(at),
+            flow: outcome.total(),
+            p50: outcome.latencies.percentile(50.0),
+            p99: outcome.latencies.percentile(99.0),
+            ready: self.ready(),
+            is_measured: self.is_measured,
+        });
     }
 
     pub(super) fn ready(&self) -> usize {
@@ -173,6 +184,23 @@ mod tests {
         }
         assert_eq!(tally.points.len(), 2);
         assert!((tally.points[1].sent_per_second() - 500.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn points_are_figures_and_keep_no_histogram() {
+        let mut tally = Tally::new(1);
+        let mut sample = sample(0, 2, true);
+        sample.outcome.latencies.record(1_000_000);
+        sample.outcome.latencies.record(9_000_000);
+        tally.add(sample, POINT);
+        let in_millis = |latency: Option<Duration>| latency.map(|latency| latency.as_millis());
+        let point = tally.points[0];
+        assert_eq!(
+            (in_millis(point.p50), in_millis(point.p99)),
+            (Some(1), Some(9))
+        );
+        // Whoever has memory of its own frees it.
+        assert!(!std::mem::needs_drop::<Point>());
     }
 
     #[test]
