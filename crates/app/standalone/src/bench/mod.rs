@@ -5,14 +5,15 @@
 mod json;
 mod numbers;
 mod options;
+mod problem;
 mod report;
 mod screen;
 mod tally;
 
-use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use openssl::error::ErrorStack;
@@ -22,11 +23,14 @@ use stunner_client::{
 };
 use stunner_flags::EXIT_PROBLEM;
 use stunner_load::{BurstMode, Far, Handshake, Load, Protocol, Swarm, Target, Traffic, Transport};
-use stunner_process::{Signals, print};
+use stunner_process::{Signals, block_on, print};
 use tokio::net::lookup_host;
+use tokio::runtime::Builder;
+use tokio::task::block_in_place;
 
 pub use options::BenchOptions;
 
+use problem::Problem;
 use report::Shape;
 use screen::{Scene, Screen};
 use tally::Tally;
@@ -38,71 +42,36 @@ const CREDENTIAL_SLACK: Duration = Duration::from_secs(3600);
 /// Files of the process itself.
 const OTHER_FILES: u64 = 64;
 
-/// Why there is nothing to measure.
-#[derive(Debug)]
-struct Problem {
-    what: String,
-    hint: String,
-}
-
-impl Problem {
-    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Problem {
-            what: what.into(),
-            hint: hint.into(),
-        }
-    }
-}
-
-impl From<stunner_client::ClientError> for Problem {
-    fn from(error: stunner_client::ClientError) -> Self {
-        Problem::new(error.to_string(), error.hint())
-    }
-}
-
 /// Puts load on a server and prints the result.
 pub fn bench(options: BenchOptions) -> ExitCode {
-    match measure(&options) {
+    let runtime = &mut Builder::new_multi_thread();
+    let done = block_on(runtime.worker_threads(1), measure(&options)).unwrap_or_else(|error| {
+        let hint = "look at the limits of processes and memory";
+        Err(Problem::new(format!("no runtime: {error}"), hint))
+    });
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(EXIT_PROBLEM),
         Err(problem) => {
-            let _ = writeln!(
-                io::stderr(),
-                "error: {}\nhint: {}",
-                problem.what,
-                problem.hint
-            );
+            problem.tell();
             ExitCode::from(EXIT_PROBLEM)
         }
     }
 }
 
 /// Whether all is well: every session worked, and no more was lost than allowed.
-fn measure(options: &BenchOptions) -> Result<bool, Problem> {
+async fn measure(options: &BenchOptions) -> Result<bool, Problem> {
     allow_files(options.sessions)?;
     let uri: ServerUri = options.server.parse().map_err(|error: UriError| {
         let example = "for example `turn://user:password@192.0.2.7:3478?transport=udp`";
         Problem::new(format!("no TURN server: {error}"), example)
     })?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(|error| Problem::new(format!("no runtime: {error}"), "try again"))?;
-    let (load, peer) = runtime.block_on(prepare(options, &uri))?;
+    let (load, peer) = prepare(options, &uri).await?;
+    let start = Instant::now();
     let swarm = Swarm::start(&load)
         .map_err(|error| Problem::new(error.to_string(), "see --peer-address"))?;
-    let stop = swarm.stopper();
-    runtime.spawn(async move {
-        if let Ok(signals) = Signals::listen() {
-            signals.at_least(1).await;
-            stop.store(true, Ordering::Relaxed);
-            signals.at_least(2).await;
-            std::process::exit(130);
-        }
-    });
-    let tally = follow(options, &swarm);
-    drop(swarm);
+    tokio::spawn(end_on_signal(swarm.stopper()));
+    let tally = block_in_place(|| follow(options, swarm, start));
     let server = load.target.address.to_string();
     let shape = Shape {
         server: &server,
@@ -113,17 +82,29 @@ fn measure(options: &BenchOptions) -> Result<bool, Problem> {
         true => print(&format!("{}\n", json::result(shape, &tally))),
         false => print(&report::report(shape, &tally)),
     };
-    Ok(judge(options, &tally, &peer) && is_printed)
+    let problems = problem::of(&tally, options.max_loss, &peer);
+    problems.iter().for_each(Problem::tell);
+    Ok(problems.is_empty() && is_printed)
 }
 
-fn follow(options: &BenchOptions, swarm: &Swarm) -> Tally {
+/// The first signal ends the measurement with what there is, the second one at once.
+async fn end_on_signal(stop: Arc<AtomicBool>) {
+    if let Ok(signals) = Signals::listen() {
+        signals.at_least(1).await;
+        stop.store(true, Ordering::Relaxed);
+        signals.at_least(2).await;
+        std::process::exit(130);
+    }
+}
+
+/// Follows the load to its end.
+fn follow(options: &BenchOptions, swarm: Swarm, start: Instant) -> Tally {
     let mut tally = Tally::new(options.sessions);
     let mut screen = Screen::open(options.quiet);
     let scene = Scene {
         size: options.size,
         duration: options.duration,
     };
-    let start = Instant::now();
     while let Some(sample) = swarm.next() {
         if tally.add(sample, start.elapsed()) {
             screen.show(scene, &tally);
@@ -132,29 +113,6 @@ fn follow(options: &BenchOptions, swarm: &Swarm) -> Tally {
     tally.finish(start.elapsed());
     screen.close();
     tally
-}
-
-fn judge(options: &BenchOptions, tally: &Tally, peer: &str) -> bool {
-    let mut stderr = io::stderr().lock();
-    for failure in tally.failures() {
-        let _ = writeln!(
-            stderr,
-            "error: {} of {} sessions failed: {}\nhint: {}",
-            failure.sessions,
-            tally.asked,
-            failure.what,
-            report::hint(failure.kind, peer),
-        );
-    }
-    let loss = tally.measured.loss() * 100.0;
-    let is_lossy = options.max_loss.is_some_and(|most| loss > most);
-    if is_lossy {
-        let _ = writeln!(
-            stderr,
-            "error: {loss:.3} % of the packets were lost, more than --max-loss allows"
-        );
-    }
-    tally.failed() == 0 && !is_lossy
 }
 
 /// Finds server and peer, and sees whether one client gets through to the server.

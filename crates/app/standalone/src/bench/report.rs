@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use stunner_load::{Direction, FailureKind, Flow};
+use stunner_load::{Direction, Flow};
 
 use super::numbers::{bits, count, millis, percent, sessions};
 use super::options::BenchOptions;
@@ -143,41 +143,5 @@ fn latency(text: &mut String, shape: Shape<'_>, tally: &Tally) {
             "█".repeat(length),
             percent(packets as f64 / all.max(1) as f64),
         );
-    }
-}
-
-/// What can be done about sessions that failed.
-pub(super) fn hint(kind: FailureKind, peer: &str) -> String {
-    match kind {
-        FailureKind::Local => {
-            "this machine is the limit: fewer sessions, or a higher `ulimit -n`".to_owned()
-        }
-        FailureKind::Connection => {
-            "check address, transport and certificate; the server may limit connections per source"
-                .to_owned()
-        }
-        FailureKind::Refused(403) => format!(
-            "the server admits no peer at {peer}: add it to a route (a StaticService with its prefix), \
-             or name another with --peer-address or --echo"
-        ),
-        FailureKind::Refused(401 | 441) => "check --username, --password or --secret".to_owned(),
-        FailureKind::Refused(486) => {
-            "the user's quota is used up: raise it, or ask for fewer sessions".to_owned()
-        }
-        FailureKind::Refused(508) => {
-            "the server has no relay ports left, or is draining: look at its port range and status"
-                .to_owned()
-        }
-        FailureKind::Refused(300) => "the server drains; load the other one".to_owned(),
-        FailureKind::Refused(_) => "the server's log says more".to_owned(),
-        FailureKind::Silence => {
-            "a firewall, a rate limit of the server for one source, or too steep a --ramp"
-                .to_owned()
-        }
-        FailureKind::NothingPasses => format!(
-            "packets from the server do not reach {peer}: a firewall between them, or an address that only \
-             this machine knows; see --peer-address and --echo"
-        ),
-        FailureKind::Lost => "the server ended the session; its log says why".to_owned(),
     }
 }
