@@ -13,8 +13,8 @@ use stunner_stun::{Method, TransactionId};
 
 /// Between a refresh and the next: several per session within the storm.
 const REFRESH_EVERY: Duration = Duration::from_secs(15);
-/// How long packets may still come in after the last was sent.
-const QUIET: Duration = Duration::from_secs(2);
+/// How long packets may still come in after the last was sent, on a machine that has other things to do.
+const QUIET: Duration = Duration::from_secs(10);
 const PAYLOAD: usize = 160;
 
 struct Session {
@@ -130,8 +130,11 @@ impl Worker {
         loop {
             let now = Instant::now();
             let stopping = stop.load(Ordering::Relaxed);
-            if stopping && now > *last_send.get_or_insert(now) + QUIET {
-                break;
+            if stopping {
+                let late = now > *last_send.get_or_insert(now) + QUIET;
+                if late || self.sessions.iter().all(Session::has_all_back) {
+                    break;
+                }
             }
             if !stopping {
                 for session in self
@@ -181,6 +184,12 @@ impl Worker {
 }
 
 impl Session {
+    /// Nothing is under way, or nothing more will come.
+    fn has_all_back(&self) -> bool {
+        let has_all = self.refreshing.is_empty() && self.came_back.iter().all(|came| *came);
+        has_all || self.cut.is_some()
+    }
+
     fn send_due(&mut self, now: Instant, interval: Duration) {
         while self.next_send <= now {
             self.next_send += interval;
