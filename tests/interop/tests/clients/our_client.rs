@@ -12,6 +12,8 @@ use stunner_turn::client::{
     self, AllocateOptions, Client, Event, Family, RelayTransport, Settings,
 };
 
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// The machine and its socket.
 struct Driver {
     client: Client,
@@ -52,7 +54,7 @@ impl Driver {
     /// Moves bytes and time until `wanted` sees its event; the bytes of a Data event come with it.
     #[track_caller]
     fn until<T>(&mut self, what: &str, mut wanted: impl FnMut(&Event, &[u8]) -> Option<T>) -> T {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             while let Some(bytes) = self.client.poll_transmit() {
                 self.link.send(&bytes).expect("send");
@@ -80,7 +82,7 @@ impl Driver {
                 );
             }
         }
-        panic!("{what}: not within 10 s");
+        panic!("{what}: not within {PATIENCE:?}");
     }
 
     #[track_caller]
@@ -220,7 +222,7 @@ fn our_client_relays_tcp_connections() {
         let sent: Vec<u8> = (0..100_000_u32).map(|index| (index % 251) as u8).collect();
         data.link.send_raw(&sent).expect("send");
         let mut back = Vec::new();
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + PATIENCE;
         while back.len() < sent.len() && Instant::now() < deadline {
             data.link.flush().expect("flush");
             match data.link.receive_raw().expect("receive") {
