@@ -64,7 +64,7 @@ impl Browser {
         }
         let driver = Process::start("chromedriver", command).expect("start chromedriver");
         let address = format!("127.0.0.1:{port}");
-        let up = wait_until(Duration::from_secs(20), || {
+        let up = wait_until(Duration::from_secs(60), || {
             http::get(&address, "/status")
                 .is_ok_and(|answer| answer.json()["value"]["ready"] == true)
         });

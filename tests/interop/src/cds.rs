@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -28,6 +29,7 @@ struct Shared {
 pub struct CdsServer {
     port: u16,
     shared: Arc<Mutex<Shared>>,
+    accepting: Option<JoinHandle<()>>,
 }
 
 impl CdsServer {
@@ -38,7 +40,7 @@ impl CdsServer {
     pub fn start_on(port: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).expect("bind CDS");
         let shared = Arc::new(Mutex::new(Shared::default()));
-        std::thread::spawn({
+        let accepting = std::thread::spawn({
             let shared = shared.clone();
             move || {
                 for stream in listener.incoming().flatten() {
@@ -50,7 +52,11 @@ impl CdsServer {
                 }
             }
         });
-        Self { port, shared }
+        Self {
+            port,
+            shared,
+            accepting: Some(accepting),
+        }
     }
 
     pub fn address(&self) -> String {
@@ -111,8 +117,13 @@ impl Drop for CdsServer {
     fn drop(&mut self) {
         self.shared.lock().expect("lock").stopped = true;
         self.cut();
-        // Wakes the accept loop, which then ends and frees the port.
-        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        // Wakes the accept loop, which then ends and frees the port for the next one.
+        let woken = TcpStream::connect(("127.0.0.1", self.port)).is_ok();
+        if let Some(accepting) = self.accepting.take()
+            && woken
+        {
+            let _ = accepting.join();
+        }
     }
 }
 

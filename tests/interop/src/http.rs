@@ -22,7 +22,7 @@ impl Answer {
 }
 
 pub fn get(host: &str, path: &str) -> std::io::Result<Answer> {
-    request("GET", host, path, None, Duration::from_secs(5))
+    request("GET", host, path, None, Duration::from_secs(20))
 }
 
 /// Sends one request and reads to the end of the answer.

@@ -18,7 +18,7 @@ const CRASHES: [i32; 6] = [
 ];
 
 /// How long the rest of a log may take after the end.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct Process {

@@ -158,7 +158,7 @@ fn start_coturn(dir: &TempDir, identity: &Identity, addresses: &[&str]) -> Backe
         .args(["--cert".into(), cert.into_os_string()])
         .args(["--pkey".into(), key.into_os_string()]);
     let process = Process::start("turnserver", command).expect("start turnserver");
-    let up = wait_until(Duration::from_secs(10), || {
+    let up = wait_until(Duration::from_secs(20), || {
         std::net::TcpStream::connect((addresses[0], secure)).is_ok()
     });
     assert!(up, "turnserver does not listen");

@@ -140,11 +140,14 @@ impl Stunnerd {
         let marker = format!("interop/gateway-{serial}");
         marked.0["admin"]["name"] = marker.clone().into();
         self.write_config(&marked);
-        let applied = wait_until(Duration::from_secs(10), || {
+        let applied = wait_until(START_PATIENCE, || {
             self.status()
                 .is_some_and(|status| status["admin"]["name"] == marker.as_str())
         });
-        assert!(applied, "the config was not applied within 10 s");
+        assert!(
+            applied,
+            "the config was not applied within {START_PATIENCE:?}"
+        );
     }
 
     pub fn health(&self, path: &str) -> std::io::Result<Answer> {
@@ -173,12 +176,29 @@ impl Stunnerd {
             .config
             .endpoint("metrics_endpoint")
             .expect("a metrics endpoint");
-        http::get(&host, &path).expect("metrics").body
+        // A new config may have moved them, and their server opens a moment later than that of health.
+        let mut metrics = http::get(&host, &path);
+        wait_until(START_PATIENCE, || {
+            if metrics.is_err() {
+                metrics = http::get(&host, &path);
+            }
+            metrics.is_ok()
+        });
+        metrics.expect("metrics").body
     }
 
     /// The sum of all samples of `family` whose label text contains each of `labels`.
     pub fn metric(&self, family: &str, labels: &[&str]) -> f64 {
         sum_metric(&self.metrics(), family, labels)
+    }
+
+    /// Waits until the server has refused so many configs since it started, so that what they did not do can be seen.
+    #[track_caller]
+    pub fn expect_rejected(&self, count: f64) {
+        let family = "stunner_config_reconciles_total";
+        let rejected = || self.metric(family, &["rejected"]);
+        let refused = wait_until(START_PATIENCE, || rejected() >= count);
+        assert!(refused, "{} of {count} configs were refused", rejected());
     }
 
     pub fn terminate(&self) {

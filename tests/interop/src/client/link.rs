@@ -11,7 +11,7 @@ use super::dtls::DtlsLink;
 use super::tls::TlsLink;
 use crate::config::Transport;
 
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
 pub enum LinkError {

@@ -9,7 +9,7 @@ use interop_tests::process::{Process, wait_until};
 use interop_tests::stunnerd::{binary, run_to_end};
 use serde_json::json;
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(20);
 
 /// Runs `stunnerd check` on `text`; exit code and output.
 fn check(text: &str) -> (Option<i32>, String) {
@@ -209,7 +209,11 @@ fn a_dry_run_opens_no_socket() {
         .arg(&file)
         .args(["--admin-address", "off"]);
     let mut process = Process::start("stunnerd", command).expect("start");
-    std::thread::sleep(Duration::from_secs(1));
+    assert!(
+        process.wait_log("configuration applied", SOON),
+        "a dry run says nothing: {:?}",
+        process.log()
+    );
     assert!(
         process.ended().is_none(),
         "a dry run ended: {:?}",

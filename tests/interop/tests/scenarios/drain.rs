@@ -1,16 +1,16 @@
 //! SIGTERM and SIGINT: readiness, new and live sessions, config updates, the end.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use interop_tests::client::Refusal;
 use interop_tests::config::Transport;
 use interop_tests::process::wait_until;
 use interop_tests::scene::{CHANNEL, Scene, assert_alive};
 use serde_json::json;
 use stunner_stun::Method;
 
-const SOON: Duration = Duration::from_secs(5);
+/// Far below the default of `--drain-timeout`, and generous for a machine that compiles something else.
+const SOON: Duration = Duration::from_secs(20);
 
 #[track_caller]
 fn drain(scene: &Scene) {
@@ -160,22 +160,12 @@ fn ready_while_draining_keeps_the_endpoint_ready() {
         let scene = Scene::start_with(&[flag], |_| {});
         let _session = scene.session(Transport::Udp);
         scene.server.terminate();
-        let mut client = scene.client(Transport::Udp);
+        // A new client each time: to one that was let in before the drain began, a second allocation is a mistake.
         let draining = wait_until(SOON, || {
-            matches!(
-                client.allocate(),
-                Err(Refusal::Code(508)) | Err(Refusal::Code(437))
-            )
+            let refusal = scene.client(Transport::Udp).allocate().err();
+            refusal.and_then(|refusal| refusal.code()) == Some(508)
         });
         assert!(draining);
-        assert_eq!(
-            scene
-                .client(Transport::Udp)
-                .allocate()
-                .expect_err("draining")
-                .code(),
-            Some(508)
-        );
         assert_eq!(scene.server.ready_status(), Some(200), "{flag}");
     }
 }
@@ -184,21 +174,21 @@ fn ready_while_draining_keeps_the_endpoint_ready() {
 fn the_drain_timeout_and_stale_sessions_do_not_hold_the_process() {
     let mut scene = Scene::start_with(&["--drain-timeout", "2s"], |_| {});
     let mut busy = scene.session(Transport::Udp);
+    let begun = Instant::now();
     drain(&scene);
-    for _ in 0..5 {
-        assert!(busy.echoes(CHANNEL, b"busy"));
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    assert!(
-        scene.server.wait_end(SOON).is_some(),
-        "outlives its --drain-timeout"
-    );
+    let ended = wait_until(SOON, || {
+        busy.echoes_within(CHANNEL, b"busy", Duration::from_millis(200));
+        !scene.server.is_running()
+    });
+    assert!(ended, "outlives its --drain-timeout");
+    let took = begun.elapsed();
+    assert!(took >= Duration::from_millis(1_900), "ended after {took:?}");
 
     let mut scene = Scene::start_with(&["--stale-allocation-timeout", "2s"], |_| {});
     let _idle = scene.session(Transport::Udp);
     drain(&scene);
     assert!(
-        scene.server.wait_end(Duration::from_secs(8)).is_some(),
+        scene.server.wait_end(SOON).is_some(),
         "a stale allocation holds the drain"
     );
 }

@@ -40,7 +40,7 @@ fn tcp_allocations_bind_connections_at_the_port_their_listener_left() {
             .send_raw(b"through the old port")
             .expect("a live connection");
         let mut back = Vec::new();
-        let echoed = wait_until(Duration::from_secs(5), || {
+        let echoed = wait_until(Duration::from_secs(20), || {
             if let Ok(Some(bytes)) = data.link.receive_raw() {
                 back.extend_from_slice(&bytes);
             }

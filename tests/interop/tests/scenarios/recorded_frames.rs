@@ -16,7 +16,7 @@ use interop_tests::process::{Process, wait_until};
 use interop_tests::{http, need, stunnerd};
 use serde_json::Value;
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(20);
 /// What `$STUNNER_ADDR` stands for in the recordings.
 const POD: &str = "10.244.0.9";
 /// Two endpoints of the recorded route, and one that no recorded cluster admits.

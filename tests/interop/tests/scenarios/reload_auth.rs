@@ -1,10 +1,15 @@
 //! Credentials, auth type, realm: live allocations go on with what they were created with, new ones need the new.
 
+use std::time::Duration;
+
 use interop_tests::client::{Credentials, Response, TurnClient};
 use interop_tests::config::{Config, REALM, Transport};
+use interop_tests::process::wait_until;
 use interop_tests::scene::{CHANNEL, Scene, assert_alive};
 use serde_json::json;
 use stunner_stun::Method;
+
+const SOON: Duration = Duration::from_secs(20);
 
 fn new_password(config: &mut Config) {
     config.0["auth"]["credentials"] =
@@ -150,10 +155,16 @@ fn an_ephemeral_session_outlives_its_credential() {
     let scene = Scene::start_with(&[], |config| {
         config.0["auth"] = json!({ "type": "longterm", "realm": REALM, "credentials": { "secret": "shared-secret" } });
     });
-    let short = Credentials::ephemeral(&format!("{}:alice", unix_now() + 2), "shared-secret");
-    let mut client = scene.client(Transport::Udp).with_credentials(short);
+    // Long enough to be used, however slow the machine.
+    let expiry = unix_now() + 8;
+    let short = Credentials::ephemeral(&format!("{expiry}:alice"), "shared-secret");
+    let mut client = scene.client(Transport::Udp).with_credentials(short.clone());
     client.join(CHANNEL, scene.peer.address());
-    std::thread::sleep(std::time::Duration::from_millis(3200));
+    while unix_now() <= expiry {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let mut late = scene.client(Transport::Udp).with_credentials(short);
+    assert_eq!(refused(&mut late), Some(401), "the credential does not end");
     assert_eq!(
         client
             .refresh(600)
@@ -178,19 +189,19 @@ fn an_ephemeral_session_outlives_its_credential() {
 
 #[test]
 fn the_previous_credential_opens_sessions_during_the_grace() {
-    let mut scene = Scene::start_with(&["--credential-grace", "2s"], |_| {});
+    let mut scene = Scene::start_with(&["--credential-grace", "8s"], |_| {});
     scene.apply(new_password);
     scene.session(Transport::Udp);
     scene
         .client(Transport::Udp)
         .with_credentials(second())
         .join(CHANNEL, scene.peer.address());
-    std::thread::sleep(std::time::Duration::from_millis(2500));
-    assert_eq!(
-        refused(&mut scene.client(Transport::Udp)),
-        Some(401),
-        "the grace does not end"
-    );
+    let ended = wait_until(SOON, || {
+        std::thread::sleep(Duration::from_millis(500));
+        let refusal = scene.client(Transport::Udp).allocate().err();
+        refusal.and_then(|refusal| refusal.code()) == Some(401)
+    });
+    assert!(ended, "the grace does not end");
 }
 
 fn unix_now() -> u64 {

@@ -82,7 +82,7 @@ fn rfc6062_5_5_a_peer_that_ignores_the_end_of_its_client_is_let_go() {
     let (mut control, data) = connected(&scene, Transport::Tcp, peer);
     let (_silent, _) = listener.accept().expect("the relay connects");
     drop(data);
-    let again = wait_until(Duration::from_secs(30), || {
+    let again = wait_until(Duration::from_secs(60), || {
         let answer = control.exchange(Method::CONNECT, |writer| {
             writer.xor_address(attr::XOR_PEER_ADDRESS, peer);
         });
