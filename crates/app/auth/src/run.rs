@@ -4,15 +4,20 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use axum::Router;
 use stunner_cluster::{Cds, Cluster, ClusterError};
 use stunner_flags::{EXIT_PROBLEM, report};
-use stunner_http::{HttpServer, Serving};
-use stunner_process::{Signals, say};
+use stunner_http::{Bound, HttpServer, Limits, Serving};
+use stunner_process::{Signals, block_on, say};
 use stunner_telemetry::logging;
+use tokio::runtime::Builder;
+use tokio::task::JoinHandle;
 
 use crate::VERSION;
 use crate::cli::Options;
-use crate::http::{Access, Clock, RateLimit, Reviewer, Service, TokenFile, TokenFileError};
+use crate::http::{
+    Access, Clock, REVIEW_PATIENCE, RateLimit, Reviewer, Service, TokenFile, TokenFileError,
+};
 use crate::source::{ConfigFiles, FileError, Teller, follow_discovery};
 
 const SCOPE: &str = "auth";
@@ -69,16 +74,8 @@ impl RunError {
 /// Runs until told to stop, and gives the exit code.
 pub(crate) fn execute(options: Options) -> ExitCode {
     let log = logging::init(options.log_format, &options.log).ok();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let result = match runtime {
-        Ok(runtime) => {
-            let result = runtime.block_on(run(options));
-            // A name that is still being looked up must not hold up the end.
-            runtime.shutdown_background();
-            result
-        }
+    let result = match block_on(&mut Builder::new_multi_thread(), run(options)) {
+        Ok(result) => result,
         Err(error) => Err(RunError::Io(error)),
     };
     if let Some(log) = log {
@@ -95,13 +92,44 @@ pub(crate) fn execute(options: Options) -> ExitCode {
 
 async fn run(options: Options) -> Result<(), RunError> {
     let signals = Signals::listen()?;
+    // Only a start can be broken off: what serves already lets those have their answers who asked for them.
+    let ready = tokio::select! {
+        () = signals.at_least(1) => return Ok(()),
+        ready = start(options) => ready?,
+    };
+    let running = ready.bound.serve_with(ready.router, serving())?;
+    tracing::info!(scope = SCOPE, "serving at {}", running.local_addr()?);
+    signals.at_least(1).await;
+    tracing::info!(scope = SCOPE, "stopping");
+    ready.following.abort();
     tokio::select! {
-        () = signals.at_least(1) => Ok(()),
-        result = live(options, &signals) => result,
+        () = running.stop() => {}
+        () = signals.at_least(2) => {}
+    }
+    Ok(())
+}
+
+/// What is needed to serve.
+struct Ready {
+    bound: Bound,
+    router: Router,
+    following: JoinHandle<()>,
+}
+
+fn serving() -> Serving {
+    Serving {
+        // As Go's server writes them.
+        title_case_headers: true,
+        limits: Limits {
+            // A request under way may be waiting for the API server, and then needs a moment for the answer.
+            grace: REVIEW_PATIENCE + Duration::from_secs(1),
+            ..Limits::default()
+        },
+        ..Serving::default()
     }
 }
 
-async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
+async fn start(options: Options) -> Result<Ready, RunError> {
     tracing::info!(scope = SCOPE, "starting authd {VERSION}");
     // What cannot be listened at is said before anything else is done.
     let bound = HttpServer::bind(&options.listen).map_err(|source| RunError::Listen {
@@ -112,7 +140,8 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
     let (teller, known) = Teller::new();
     let following = match &options.config {
         Some(path) => {
-            let files = ConfigFiles::open(path)?;
+            let path = path.clone();
+            let files = blocking(move || ConfigFiles::open(&path)).await??;
             tokio::spawn(files.follow(teller))
         }
         None => {
@@ -129,18 +158,16 @@ async fn live(options: Options, signals: &Signals) -> Result<(), RunError> {
         rate: RateLimit::per_second(options.rate_limit),
         clock: Clock::default(),
     };
-    let serving = Serving {
-        // As Go's server writes them.
-        title_case_headers: true,
-        ..Serving::default()
-    };
-    let running = bound.serve_with(service.router(), serving)?;
-    tracing::info!(scope = SCOPE, "serving at {}", running.local_addr()?);
-    signals.at_least(1).await;
-    tracing::info!(scope = SCOPE, "stopping");
-    following.abort();
-    running.stop().await;
-    Ok(())
+    Ok(Ready {
+        bound,
+        router: service.router(),
+        following,
+    })
+}
+
+/// Looks at files where a file system that hangs holds up nobody who waits for a signal.
+async fn blocking<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    Ok(tokio::task::spawn_blocking(look).await?)
 }
 
 /// The config discovery service. It may come up after this one; only what waiting does not mend is an error.
@@ -161,7 +188,10 @@ async fn discovery(options: &Options) -> Result<Cds, ClusterError> {
 }
 
 async fn access(options: &Options) -> Result<Access, RunError> {
-    let token_file = options.token_file.as_deref().map(TokenFile::open);
+    let token_file = match options.token_file.clone() {
+        None => None,
+        Some(path) => Some(blocking(move || TokenFile::open(&path)).await??),
+    };
     let reviewer = match &options.review {
         None => None,
         Some(review) => {
@@ -172,7 +202,7 @@ async fn access(options: &Options) -> Result<Access, RunError> {
         }
     };
     Ok(Access {
-        token_file: token_file.transpose()?,
+        token_file,
         reviewer,
     })
 }

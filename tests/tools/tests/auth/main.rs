@@ -6,3 +6,4 @@ mod files;
 mod process;
 mod relay;
 mod schema;
+mod stopping;

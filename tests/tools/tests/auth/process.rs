@@ -9,7 +9,7 @@ use interop_tests::http::{self, Answer};
 use interop_tests::ports::free_port;
 use interop_tests::process::{Finished, Process, run, wait_until};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 fn binary() -> &'static Path {
     find("AUTHD_BIN", "stunner-auth", "authd")
@@ -110,10 +110,18 @@ impl Authd {
         self.process.log().join("\n")
     }
 
-    /// Asks it to end.
-    pub fn terminate(mut self) -> ExitStatus {
+    pub fn ask_to_end(&self) {
         self.process.signal(libc::SIGTERM);
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> ExitStatus {
         self.process.wait_end(PATIENCE).expect("an end")
+    }
+
+    pub fn terminate(self) -> ExitStatus {
+        self.ask_to_end();
+        self.end()
     }
 }
 

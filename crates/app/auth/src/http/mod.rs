@@ -19,7 +19,7 @@ use axum::http::{HeaderValue, Method, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-pub use access::{Access, Accounts, Reviewer, TokenFile, TokenFileError};
+pub use access::{Access, Accounts, REVIEW_PATIENCE, Reviewer, TokenFile, TokenFileError};
 pub use cors::{Cors, CorsError};
 pub use openapi::document as openapi;
 pub use problem::Problem;

@@ -6,7 +6,7 @@ mod token_file;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 
-pub use review::{Accounts, Reviewer};
+pub use review::{Accounts, REVIEW_PATIENCE, Reviewer};
 pub use token_file::{TokenFile, TokenFileError};
 
 use super::Problem;

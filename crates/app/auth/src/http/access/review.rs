@@ -9,7 +9,8 @@ use stunner_cluster::{TokenOwner, TokenReviews};
 
 use crate::http::Problem;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the API server may take to answer.
+pub const REVIEW_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Which ServiceAccounts may ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct Reviewer {
 impl Reviewer {
     pub fn new(client: Client, audiences: Vec<String>, accounts: Accounts) -> Reviewer {
         Reviewer {
-            reviews: TokenReviews::new(client, PATIENCE),
+            reviews: TokenReviews::new(client, REVIEW_PATIENCE),
             audiences,
             accounts,
         }
