@@ -1,6 +1,7 @@
 //! A gateway believes the credentials that are handed out.
 
 use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use interop_tests::client::{Credentials, TurnClient};
 use interop_tests::config::{Config, Transport};
@@ -10,6 +11,9 @@ use interop_tests::stunnerd::Stunnerd;
 use serde_json::{Value, json};
 
 use crate::process::Authd;
+
+/// In seconds: plenty for one allocation.
+const TTL: u64 = 10;
 
 /// A gateway, and a service that reads the very same configuration.
 fn world(auth: Value) -> (Stunnerd, Authd) {
@@ -77,16 +81,29 @@ fn a_fixed_credential_allocates() {
 }
 
 #[test]
-fn an_expired_credential_does_not() {
+fn a_credential_allocates_until_it_expires() {
     let auth = json!({
         "type": "ephemeral", "realm": "stunner.test", "credentials": {"secret": "shared"},
     });
     let (_stunnerd, authd) = world(auth);
-    let answer = authd.get("/?service=turn&ttl=1").json();
-    std::thread::sleep(std::time::Duration::from_millis(2500));
+    let answer = authd.get(&format!("/?service=turn&ttl={TTL}")).json();
     let text = |key: &str| answer[key].as_str().expect("a text").to_owned();
     let (transport, address) = server(answer["uris"][0].as_str().expect("a URI"));
-    let credentials = Credentials::new(&text("username"), &text("password"));
-    let mut client = TurnClient::connect(transport, address, "").with_credentials(credentials);
-    assert!(client.allocate().is_err());
+    let allocate = || {
+        let credentials = Credentials::new(&text("username"), &text("password"));
+        let mut client = TurnClient::connect(transport, address, "").with_credentials(credentials);
+        client
+            .allocate()
+            .map(drop)
+            .map_err(|refusal| refusal.code())
+    };
+    assert_eq!(allocate(), Ok(()));
+    let username = text("username");
+    let expiry = username.split(':').next().expect("a time");
+    let expiry = UNIX_EPOCH + Duration::from_secs(expiry.parse().expect("a number"));
+    // By the clock, which both programs go by; it is still good in its last second.
+    while SystemTime::now() < expiry + Duration::from_secs(2) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(allocate(), Err(Some(401)));
 }
