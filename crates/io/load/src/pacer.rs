@@ -99,6 +99,18 @@ mod tests {
     }
 
     #[test]
+    fn a_punctual_sender_keeps_its_rate_and_skips_nothing() {
+        let mut pacer = Pacer::starting(0);
+        let (mut sent, mut left_out) = (0, 0);
+        // Ten seconds, looked at ten times a millisecond, with a packet per millisecond.
+        for now in (0..10_000_000_000).step_by(100_000) {
+            sent += u64::from(pacer.is_due(now, 1_000_000.0, &mut left_out));
+        }
+        assert!((9_500..10_500).contains(&sent), "{sent}");
+        assert_eq!(left_out, 0);
+    }
+
+    #[test]
     fn a_window_opens_again_when_nothing_comes_back() {
         let mut window = Window::starting(0);
         window.sent(8);

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use stunner_net::poll::{Events, Interest, Poller, Token};
 use stunner_net::udp::{RecvBatch, UdpOptions};
-use stunner_turn::client::{self, AllocateOptions, Client, Event, Family, Settings};
+use stunner_turn::client::{self, Client, Settings};
 
 use crate::arrivals::{RECEIVE_SLOTS, receive_batches};
 use crate::error::SessionError;
 use crate::link::Link;
 use crate::phase::Phase;
-use crate::target::{Protocol, Target, Transport};
+use crate::target::{Target, Transport};
 
 /// The channel number a forwarder is spoken to with; the client machine hands out the same first.
 const FORWARD_CHANNEL: u16 = 0x4000;
@@ -24,7 +24,7 @@ pub(crate) struct Session {
     /// On loopback every session has an address of its own, as clients do.
     pub(crate) link: Link,
     /// Its protocol machine; unused with a forwarder.
-    client: Client,
+    pub(crate) client: Client,
     /// The channel to the peer.
     pub(crate) channel: u16,
     /// Where the peer sends to reach the client.
@@ -43,9 +43,9 @@ pub struct Sessions {
     /// What became of sessions that are over before their time, since it was last taken.
     pub(crate) failures: Vec<SessionError>,
     pub(crate) target: Target,
-    peer: SocketAddr,
+    pub(crate) peer: SocketAddr,
     options: UdpOptions,
-    goal: Phase,
+    pub(crate) goal: Phase,
     /// The number of the first session, where several threads share the addresses of clients.
     first: usize,
     started: Instant,
@@ -178,66 +178,6 @@ impl Sessions {
         phases.filter(|phase| counts(*phase)).count()
     }
 
-    /// Takes the next step of a session, if it is the session's turn and short of the goal.
-    pub(crate) fn advance(&mut self, index: usize) {
-        if let Err(error) = self.try_advance(index) {
-            self.fail(index, error);
-        }
-    }
-
-    fn try_advance(&mut self, index: usize) -> Result<(), SessionError> {
-        let (now, goal, peer, server) = (self.now(), self.goal, self.peer, self.target.address);
-        let is_forward = matches!(self.target.protocol, Protocol::Forward);
-        let Some(session) = self.list.get_mut(index) else {
-            return Ok(());
-        };
-        loop {
-            let phase = session.phase;
-            if phase >= goal {
-                break;
-            }
-            session.phase = match phase {
-                // What is over before its allocation has nothing to release.
-                Phase::New | Phase::Connecting | Phase::Connected if goal == Phase::Over => {
-                    Phase::Over
-                }
-                Phase::New | Phase::Connecting => {
-                    let is_open = match &mut session.link {
-                        Link::Udp(_) => true,
-                        Link::Framed(framed) => framed.progress().map_err(SessionError::Connect)?,
-                    };
-                    match is_open {
-                        true => Phase::Connected,
-                        false => Phase::Connecting,
-                    }
-                }
-                Phase::Connected if is_forward => Phase::Bound,
-                Phase::Connected => {
-                    session.client.allocate(now, options_for(peer))?;
-                    Phase::Allocating
-                }
-                _ if goal == Phase::Over => match is_forward {
-                    true => Phase::Over,
-                    false if phase == Phase::Releasing || phase == Phase::Allocating => phase,
-                    false => {
-                        session.client.refresh(now, Some(0))?;
-                        Phase::Releasing
-                    }
-                },
-                Phase::Allocated => {
-                    session.client.bind_channel(now, peer)?;
-                    Phase::Binding
-                }
-                Phase::Bound => Phase::Greeting,
-                waiting => waiting,
-            };
-            if session.phase == phase {
-                break;
-            }
-        }
-        transmit(session, server)
-    }
-
     /// Reads what came for one session that does not carry traffic yet.
     pub(crate) fn hear(&mut self, index: usize) -> Result<(), SessionError> {
         let mut packets = Vec::new();
@@ -281,115 +221,8 @@ impl Sessions {
         }
     }
 
-    /// Runs what time brings about; cheap enough for every few milliseconds.
-    pub(crate) fn tick(&mut self) {
-        let now = self.now();
-        for index in 0..self.list.len() {
-            let session = &mut self.list[index];
-            if session.phase == Phase::Connecting {
-                self.advance(index);
-            } else if session.client.next_deadline().is_some_and(|at| at <= now) {
-                session.client.on_timeout(now);
-                while let Some(event) = self.list[index].client.poll_event() {
-                    self.note(index, event);
-                }
-                self.send_requests(index);
-            }
-        }
-    }
-
-    /// Hands a packet that is no ChannelData to its session's client.
-    pub(crate) fn handle(&mut self, index: usize, bytes: &[u8]) {
-        let now = self.now();
-        if let Some(session) = self.list.get_mut(index) {
-            let event = session.client.handle(now, bytes);
-            self.note(index, event);
-            self.send_requests(index);
-        }
-    }
-
-    fn note(&mut self, index: usize, event: Event) {
-        let session = &mut self.list[index];
-        match event {
-            Event::Allocated(allocated) => {
-                session.relayed = Some(allocated.relayed);
-                session.phase = Phase::Allocated;
-            }
-            Event::ChannelBound { number, .. } if session.phase == Phase::Binding => {
-                session.channel = number;
-                session.phase = Phase::Bound;
-            }
-            Event::Released => session.phase = Phase::Over,
-            Event::Error {
-                method,
-                code,
-                reason,
-                ..
-            } => {
-                let error = SessionError::Refused {
-                    method,
-                    code,
-                    reason,
-                };
-                return self.fail(index, error);
-            }
-            Event::TimedOut { method, .. } => {
-                return self.fail(index, SessionError::Silent(method));
-            }
-            Event::TryAlternate { server, .. } => {
-                return self.fail(index, SessionError::Elsewhere(server));
-            }
-            Event::AllocationLost => return self.fail(index, SessionError::Lost),
-            _ => return,
-        }
-        self.advance(index);
-    }
-
-    fn send_requests(&mut self, index: usize) {
-        let server = self.target.address;
-        if let Err(error) = transmit(&mut self.list[index], server) {
-            self.fail(index, error);
-        }
-    }
-
-    /// The session is over; why is kept in `failures`, once.
-    pub(crate) fn fail(&mut self, index: usize, error: SessionError) {
-        let Some(session) = self.list.get_mut(index) else {
-            return;
-        };
-        // What fails at the end has no say.
-        let is_over = session.phase == Phase::Over;
-        let is_ending = session.phase == Phase::Releasing;
-        session.phase = Phase::Over;
-        if !is_over {
-            let _ = self.poller.remove(&session.link);
-        }
-        if !is_over && !is_ending {
-            self.failures.push(error);
-        }
-    }
-
-    fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.started.elapsed().as_millis() as u64
-    }
-}
-
-fn transmit(session: &mut Session, server: SocketAddr) -> Result<(), SessionError> {
-    while let Some(packet) = session.client.poll_transmit() {
-        // A lost datagram is sent again by the client's timer.
-        session
-            .link
-            .send(server, &packet)
-            .map_err(SessionError::Broken)?;
-    }
-    Ok(())
-}
-
-/// A relay of the peer's family. Without the attribute a server gives IPv4 (RFC 8656 §7.2).
-fn options_for(peer: SocketAddr) -> AllocateOptions {
-    AllocateOptions {
-        family: peer.is_ipv6().then_some(Family::V6),
-        ..AllocateOptions::default()
     }
 }
 
