@@ -1,10 +1,10 @@
 //! What was said, with defaults filled in.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use stunner_cluster::{CdsFlags, Kubectl};
+use stunner_credentials::Secret;
 use stunner_flags::{Given, UsageError, Wrong, values};
 use stunner_telemetry::logging::LogSpec;
 
@@ -19,13 +19,12 @@ const RECONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 const LINGER_UDP: Duration = Duration::from_secs(1);
 const LINGER_TCP: Duration = Duration::from_secs(10);
 
-/// `Debug` hides the secret.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Options {
     pub local: LocalEnd,
     pub server: ServerEnd,
     pub peer: PeerEnd,
-    pub secret: Option<String>,
+    pub secret: Option<Secret>,
     pub sni: Option<String>,
     pub insecure: bool,
     pub connect_timeout: Duration,
@@ -77,7 +76,7 @@ impl Options {
 }
 
 /// A password in the URI beats a secret in the environment, which may be there for other servers.
-fn secret(given: &Given<'_>, server: &ServerEnd) -> Result<Option<String>, UsageError> {
+fn secret(given: &Given<'_>, server: &ServerEnd) -> Result<Option<Secret>, UsageError> {
     let has_password = matches!(server, ServerEnd::Uri(uri)
         if uri.credentials.as_ref().is_some_and(|(_, password)| !password.is_empty()));
     match has_password {
@@ -86,7 +85,7 @@ fn secret(given: &Given<'_>, server: &ServerEnd) -> Result<Option<String>, Usage
             "leave out one of them; with `--secret` the URI may have a user: `turn://USER@HOST:PORT`",
         )),
         true => Ok(None),
-        false => Ok(given.text(&flags::SECRET)),
+        false => Ok(given.text(&flags::SECRET).map(Secret::from)),
     }
 }
 
@@ -143,16 +142,5 @@ fn datagram_size(text: &str) -> Result<usize, Wrong> {
             why: "it is no size of a datagram".to_owned(),
             hint: "give a number of bytes from 1 to 65507, such as `1200`",
         }),
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("local", &self.local)
-            .field("server", &self.server)
-            .field("peer", &self.peer)
-            .field("secret", &self.secret.as_ref().map(|_| "***"))
-            .finish_non_exhaustive()
     }
 }

@@ -29,7 +29,7 @@ fn options_in(line: &str, env: &[(&str, &str)]) -> Options {
 
 fn target(options: &Options) -> Target {
     match &options.server {
-        ServerEnd::Uri(uri) => Target::of_uri(uri, options.secret.as_deref()),
+        ServerEnd::Uri(uri) => Target::of_uri(uri, options.secret.as_ref()),
         ServerEnd::Gateway(name) => panic!("{name:?}"),
     }
 }
@@ -117,7 +117,7 @@ fn log_levels_follow_the_nearest_wish() {
 fn a_secret_mints_credentials_for_the_user_of_the_uri() {
     let login = |line: &str, env: &[(&str, &str)]| target(&options_in(line, env)).login;
     let ephemeral = |user: Option<&str>| Login::Ephemeral {
-        secret: "s3cret".to_owned(),
+        secret: "s3cret".into(),
         user: user.map(str::to_owned),
     };
     let peer = "udp://10.0.0.1:9";

@@ -99,7 +99,7 @@ async fn work(options: Options, mut stop: watch::Receiver<bool>) -> Result<(), F
 /// Everything up to the first client.
 async fn start(options: &Options) -> Result<(Local, Arc<Route>), Failure> {
     let (target, discovery) = match &options.server {
-        ServerEnd::Uri(uri) => (Target::of_uri(uri, options.secret.as_deref()), None),
+        ServerEnd::Uri(uri) => (Target::of_uri(uri, options.secret.as_ref()), None),
         ServerEnd::Gateway(name) => {
             let secret = options.secret.clone();
             let discovery = Discovery::find(name, &options.kubectl, &options.cds, secret).await?;

@@ -1,6 +1,7 @@
 //! Finding a Gateway's listener by config discovery.
 
 use stunner_cluster::{Cds, CdsFlags, Cluster, ClusterError, ConfigId, Kubectl};
+use stunner_credentials::Secret;
 use thiserror::Error;
 
 use super::gateway::{self, GatewayError};
@@ -38,7 +39,7 @@ pub struct Discovery {
     cds: Cds,
     id: ConfigId,
     listener: String,
-    secret: Option<String>,
+    secret: Option<Secret>,
 }
 
 impl Discovery {
@@ -47,7 +48,7 @@ impl Discovery {
         name: &GatewayListener,
         kubectl: &Kubectl,
         flags: &CdsFlags,
-        secret: Option<String>,
+        secret: Option<Secret>,
     ) -> Result<Discovery, DiscoveryError> {
         let (cds, context_namespace) = match &flags.address {
             Some(address) => (Cds::direct(address, flags)?, DEFAULT_NAMESPACE.to_owned()),
@@ -89,5 +90,27 @@ impl Discovery {
             };
         }
         Ok(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_secret_is_not_shown() {
+        let name = GatewayListener {
+            namespace: None,
+            gateway: "gw".to_owned(),
+            listener: "udp".to_owned(),
+        };
+        let flags = CdsFlags {
+            address: Some("127.0.0.1:13478".to_owned()),
+            ..CdsFlags::default()
+        };
+        let (kubectl, secret) = (Kubectl::default(), Secret::from("pa55w0rd"));
+        let discovery = Discovery::find(&name, &kubectl, &flags, Some(secret));
+        let shown = format!("{:?}", discovery.await.expect("an address is enough"));
+        assert!(shown.contains("gw") && !shown.contains("pa55"), "{shown}");
     }
 }

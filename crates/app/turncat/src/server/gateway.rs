@@ -74,10 +74,10 @@ pub fn target(config: &Config, gateway: &str, listener: &str) -> Result<Target, 
     let login = match &config.auth.method {
         AuthMethod::Static { username, password } => Login::Password {
             username: username.clone(),
-            password: password.clone(),
+            password: password.as_str().into(),
         },
         AuthMethod::Ephemeral { secret } => Login::Ephemeral {
-            secret: secret.clone(),
+            secret: secret.as_str().into(),
             user: None,
         },
         AuthMethod::None => {

@@ -1,25 +1,22 @@
 //! How to log in at a server.
 
-use std::fmt;
-
-use stunner_credentials::{mint, mint_bare};
+use stunner_credentials::{Secret, mint, mint_bare};
 use stunner_turn::client::Credentials;
 
 /// Minted credentials are good for an hour, as the original's are; every reconnection mints a new one.
 const TTL_SECONDS: u64 = 3600;
 
-/// `Debug` hides passwords and secrets.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
     /// No credential: for servers that ask for none.
     Anonymous,
     Password {
         username: String,
-        password: String,
+        password: Secret,
     },
     /// Credentials minted from a shared secret; without a user the name is a bare time.
     Ephemeral {
-        secret: String,
+        secret: Secret,
         user: Option<String>,
     },
 }
@@ -32,28 +29,18 @@ impl Login {
             Login::Password { username, password } => {
                 return Credentials::Static {
                     username: username.clone(),
-                    password: password.clone(),
+                    password: password.expose().to_owned(),
                 };
             }
             Login::Ephemeral { secret, user } => match user {
-                Some(user) => mint(secret, now_unix, TTL_SECONDS, user),
-                None => mint_bare(secret, now_unix, TTL_SECONDS),
+                Some(user) => mint(secret.expose(), now_unix, TTL_SECONDS, user),
+                None => mint_bare(secret.expose(), now_unix, TTL_SECONDS),
             },
         };
         Credentials::Static {
             username: minted.username,
             password: minted.password,
         }
-    }
-}
-
-impl fmt::Debug for Login {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Login::Anonymous => "Anonymous",
-            Login::Password { .. } => "Password(***)",
-            Login::Ephemeral { .. } => "Ephemeral(***)",
-        })
     }
 }
 
@@ -65,7 +52,7 @@ mod tests {
     fn minted_names_carry_their_expiry_and_the_user_if_there_is_one() {
         let name = |user: Option<&str>| {
             let login = Login::Ephemeral {
-                secret: "s".to_owned(),
+                secret: "s".into(),
                 user: user.map(str::to_owned),
             };
             match login.credentials(1000) {
@@ -81,7 +68,7 @@ mod tests {
     fn secrets_are_not_shown() {
         let login = Login::Password {
             username: "u".to_owned(),
-            password: "pa55".to_owned(),
+            password: "pa55".into(),
         };
         assert!(!format!("{login:?}").contains("pa55"));
     }

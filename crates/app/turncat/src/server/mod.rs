@@ -7,6 +7,7 @@ pub mod gateway;
 mod login;
 
 use stunner_client::ServerUri;
+use stunner_credentials::Secret;
 
 pub use discovery::{Discovery, DiscoveryError};
 pub use end::{GatewayListener, ServerEnd, ServerEndError};
@@ -22,16 +23,16 @@ pub struct Target {
 
 impl Target {
     /// The server of a URI. `secret` mints credentials for the URI's user, unless the URI has a password.
-    pub fn of_uri(uri: &ServerUri, secret: Option<&str>) -> Target {
+    pub fn of_uri(uri: &ServerUri, secret: Option<&Secret>) -> Target {
         let (user, password) = uri.credentials.clone().unwrap_or_default();
         let login = match secret {
             Some(secret) if password.is_empty() => Login::Ephemeral {
-                secret: secret.to_owned(),
+                secret: secret.clone(),
                 user: (!user.is_empty()).then_some(user),
             },
             _ if uri.credentials.is_some() => Login::Password {
                 username: user,
-                password,
+                password: password.into(),
             },
             _ => Login::Anonymous,
         };
