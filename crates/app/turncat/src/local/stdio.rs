@@ -18,7 +18,7 @@ pub(super) async fn serve(
         client: "standard input".to_owned(),
         origin: Origin::Stdio,
         inbox,
-        outlet: Outlet::Stream(Box::new(tokio::io::stdout())),
+        outlet: Outlet::stream(Box::new(tokio::io::stdout())),
     };
     let reading = tokio::spawn(read_into(tokio::io::stdin(), queue));
     let ended = session.run(stop).await;

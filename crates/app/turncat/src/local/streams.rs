@@ -160,7 +160,7 @@ async fn serve_one(
         client,
         origin: Origin::Stream,
         inbox,
-        outlet: Outlet::Stream(writer),
+        outlet: Outlet::stream(writer),
     };
     tokio::select! {
         // Told by the session itself.
