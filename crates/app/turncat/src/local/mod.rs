@@ -1,6 +1,7 @@
 //! The near ends: each gives every client of its own a [`Session`](crate::tunnel::Session).
 
 mod bind;
+mod clients;
 mod stdio;
 mod streams;
 mod udp;

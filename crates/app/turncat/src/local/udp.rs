@@ -1,19 +1,17 @@
 //! Clients over UDP: whoever sends a datagram from a new address is a new client.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::UdpSocket;
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
 use tracing::warn;
 
 use super::after_failed_accept;
 use super::bind::{BindError, bind};
+use super::clients::Clients;
 use crate::ends::HostPort;
 use crate::tunnel::{Origin, Outlet, Route, Session, inbox};
 
@@ -48,18 +46,12 @@ impl UdpEnd {
     }
 
     pub(super) async fn serve(self, route: Arc<Route>, mut stop: watch::Receiver<bool>) {
-        let mut clients: HashMap<SocketAddr, mpsc::Sender<Vec<u8>>> = HashMap::new();
-        let mut sessions = JoinSet::new();
+        let mut clients = Clients::default();
         let mut buffer = vec![0; LARGEST];
         loop {
             let received = tokio::select! {
                 received = self.socket.recv_from(&mut buffer) => received,
-                Some(ended) = sessions.join_next() => {
-                    if let Ok(client) = ended {
-                        clients.remove(&client);
-                    }
-                    continue;
-                }
+                () = clients.forget_one() => continue,
                 _ = stop.wait_for(|stop| *stop) => break,
             };
             let (length, client) = match received {
@@ -69,7 +61,7 @@ impl UdpEnd {
                     continue;
                 }
             };
-            if !clients.contains_key(&client) {
+            if clients.queue(client).is_none() {
                 if clients.len() == MAX_CLIENTS {
                     warn!(
                         "dropped a datagram of {client}: there are {MAX_CLIENTS} clients already"
@@ -78,7 +70,6 @@ impl UdpEnd {
                     continue;
                 }
                 let (sender, inbox) = inbox();
-                clients.insert(client, sender);
                 let session = Session {
                     route: Arc::clone(&route),
                     client: client.to_string(),
@@ -89,20 +80,14 @@ impl UdpEnd {
                         client,
                     },
                 };
-                let stop = stop.clone();
-                sessions.spawn(async move {
-                    serve_one(session, stop).await;
-                    client
-                });
+                clients.add(client, sender, serve_one(session, stop.clone()));
             }
-            let queued = clients
-                .get(&client)
-                .map(|queue| queue.try_send(buffer[..length].to_vec()));
-            if let Some(Err(TrySendError::Full(_) | TrySendError::Closed(_))) = queued {
+            let queue = clients.queue(client);
+            if queue.is_some_and(|queue| queue.try_send(buffer[..length].to_vec()).is_err()) {
                 route.statistics.dropped_without_server(1);
             }
         }
-        while sessions.join_next().await.is_some() {}
+        clients.all_gone().await;
     }
 }
 

@@ -161,6 +161,11 @@ impl Activity {
         Duration::from_micros(self.now().saturating_sub(last))
     }
 
+    /// How long until nothing went either way for `patience`, if that is not so already.
+    pub(super) fn until_idle(&self, patience: Duration) -> Option<Duration> {
+        patience.checked_sub(self.idle())
+    }
+
     /// How long the peer has been silent.
     pub(super) fn silence(&self) -> Duration {
         Duration::from_micros(self.now().saturating_sub(self.last_received()))
@@ -177,5 +182,22 @@ impl Activity {
 
     fn last_received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_client_has_no_time_left_and_a_busy_one_all_of_it() {
+        let (activity, second) = (Activity::new(), Duration::from_secs(1));
+        assert_eq!(activity.until_idle(second), Some(second));
+        tokio::time::advance(Duration::from_millis(400)).await;
+        assert_eq!(activity.until_idle(second), Some(second * 6 / 10));
+        tokio::time::advance(second).await;
+        assert_eq!(activity.until_idle(second), None);
+        activity.received();
+        assert_eq!(activity.until_idle(second), Some(second));
     }
 }

@@ -185,8 +185,8 @@ async fn idle(route: &Route, origin: Origin, activity: &Activity) {
     let Some(patience) = patience.filter(|_| origin == Origin::Datagrams) else {
         return std::future::pending().await;
     };
-    while activity.idle() < patience {
-        sleep(patience - activity.idle()).await;
+    while let Some(rest) = activity.until_idle(patience) {
+        sleep(rest).await;
     }
 }
 
