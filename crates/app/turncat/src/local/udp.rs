@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use tokio::net::UdpSocket;
 use tokio::sync::watch;
-use tracing::warn;
 
 use super::after_failed_accept;
 use super::bind::{BindError, bind};
 use super::clients::Clients;
 use crate::ends::HostPort;
-use crate::tunnel::{Origin, Outlet, Route, Session, inbox};
+use crate::tunnel::{Origin, Outlet, Route, Seldom, Session, inbox};
 
 /// Nothing proves that a client is there. Each costs an allocation.
 const MAX_CLIENTS: usize = 4096;
@@ -47,6 +46,7 @@ impl UdpEnd {
 
     pub(super) async fn serve(self, route: Arc<Route>, mut stop: watch::Receiver<bool>) {
         let mut clients = Clients::default();
+        let full = Seldom::default();
         let mut buffer = vec![0; LARGEST];
         loop {
             let received = tokio::select! {
@@ -63,10 +63,10 @@ impl UdpEnd {
             };
             if clients.queue(client).is_none() {
                 if clients.len() == MAX_CLIENTS {
-                    warn!(
+                    full.warn(format_args!(
                         "dropped a datagram of {client}: there are {MAX_CLIENTS} clients already"
-                    );
-                    route.statistics.dropped_without_server(1);
+                    ));
+                    route.statistics.dropped_on_arrival(1);
                     continue;
                 }
                 let (sender, inbox) = inbox();
@@ -84,7 +84,7 @@ impl UdpEnd {
             }
             let queue = clients.queue(client);
             if queue.is_some_and(|queue| queue.try_send(buffer[..length].to_vec()).is_err()) {
-                route.statistics.dropped_without_server(1);
+                route.statistics.dropped_on_arrival(1);
             }
         }
         clients.all_gone().await;

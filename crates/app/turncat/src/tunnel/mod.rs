@@ -9,6 +9,7 @@ mod datagrams;
 mod outage;
 mod outlet;
 mod route;
+mod seldom;
 mod session;
 mod statistics;
 mod stream;
@@ -16,5 +17,6 @@ mod watch;
 
 pub use outlet::Outlet;
 pub use route::{Link, OpenError, Route, Settings};
+pub use seldom::Seldom;
 pub use session::{End, Inbox, Origin, Session, SessionError, inbox};
 pub use statistics::{Counts, Statistics};

@@ -82,7 +82,7 @@ fn count(number: u64, what: &str) -> String {
 #[derive(Debug, Default)]
 pub struct Statistics {
     counts_by_server: Mutex<BTreeMap<String, Arc<Counts>>>,
-    /// What clients sent while there was no server to send it to.
+    /// What clients sent faster than it went on, or while there was no server, or when there were too many of them.
     dropped: AtomicU64,
 }
 
@@ -95,7 +95,7 @@ impl Statistics {
         Arc::clone(servers.entry(name.to_owned()).or_default())
     }
 
-    pub fn dropped_without_server(&self, packets: u64) {
+    pub fn dropped_on_arrival(&self, packets: u64) {
         self.dropped.fetch_add(packets, Ordering::Relaxed);
     }
 
@@ -112,7 +112,7 @@ impl Statistics {
         let dropped = self.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
             text.push_str(&format!(
-                "dropped while no server was connected: {}\n",
+                "dropped before it got to a server: {}\n",
                 count(dropped, "packet")
             ));
         }
@@ -137,14 +137,14 @@ mod tests {
         second.allocated();
         second.reconnected();
         second.dropped(2);
-        statistics.dropped_without_server(1);
+        statistics.dropped_on_arrival(1);
         assert_eq!(
             statistics.report(),
             "turn:192.0.2.1:3478?transport=udp: sent 15 bytes in 2 packets, received 1 byte in 1 packet, \
              dropped 0 packets; 1 allocation, 0 reconnections\n\
              turn:192.0.2.2:3478?transport=udp: sent 0 bytes in 0 packets, received 0 bytes in 0 packets, \
              dropped 2 packets; 1 allocation, 1 reconnection\n\
-             dropped while no server was connected: 1 packet\n"
+             dropped before it got to a server: 1 packet\n"
         );
     }
 }
