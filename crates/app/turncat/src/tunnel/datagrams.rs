@@ -158,7 +158,9 @@ async fn upwards(
                 }
                 Err(error) => {
                     link.counts.dropped(1);
-                    warn!("dropped a datagram of {} bytes: {error}", piece.len());
+                    let size = piece.len();
+                    let what = format_args!("dropped a datagram of {size} bytes: {error}");
+                    route.unsendable.warn(what);
                 }
             }
         }
