@@ -12,5 +12,6 @@ mod recorded_frames;
 mod reload_auth;
 mod reload_listeners;
 mod reload_policy;
+mod rounds;
 mod tcp_relay;
 mod versions_apart;

@@ -18,13 +18,14 @@ use std::time::{Duration, Instant};
 use changes::{Changes, Row};
 use interop_tests::cds::CdsServer;
 use interop_tests::config::Transport;
+use interop_tests::drops::kernel_drops;
 use interop_tests::echo::UdpEcho;
 use interop_tests::http;
 use interop_tests::netns::Link;
 use interop_tests::pki::TestCa;
 use interop_tests::process::{Process, wait_until};
 use interop_tests::stunnerd::{self, sum_metric};
-use traffic::{Totals, Worker, kernel_drops};
+use traffic::{Totals, Worker};
 use witnesses::Witnesses;
 
 const SESSIONS_PER_TRANSPORT: usize = 125;
