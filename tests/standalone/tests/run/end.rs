@@ -1,5 +1,6 @@
 //! How it ends.
 
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
 use interop_tests::echo::UdpEcho;
@@ -8,7 +9,16 @@ use interop_tests::process::wait_until;
 use standalone_tests::manifests::{Folder, gateway, route};
 use standalone_tests::stunner::{Stunner, client};
 
-const SOON: Duration = Duration::from_secs(5);
+/// Well below the time to drain of these tests, and generous for a machine that compiles something else.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Waits until it says that it drains.
+fn drains(stunner: &Stunner) -> bool {
+    wait_until(SOON, || {
+        let ready = stunner.health("/ready");
+        ready.is_ok_and(|answer| answer.status == 503)
+    })
+}
 
 #[test]
 fn sigterm_drains_and_refuses_new_sessions() {
@@ -18,11 +28,7 @@ fn sigterm_drains_and_refuses_new_sessions() {
     let mut client = client(port);
     client.join(0x4000, echo.address());
     stunner.signal(libc::SIGTERM);
-    let draining = interop_tests::process::wait_until(SOON, || {
-        let ready = stunner.health("/ready");
-        ready.is_ok_and(|answer| answer.status == 503)
-    });
-    assert!(draining, "ready though it drains");
+    assert!(drains(&stunner), "ready though it drains");
     let newcomer = standalone_tests::stunner::client(port).allocate();
     assert_eq!(newcomer.map_err(|refusal| refusal.code()), Err(Some(508)));
     assert!(client.echoes(0x4000, b"while draining"));
@@ -54,10 +60,13 @@ fn sigint_and_a_second_signal_stop_at_once() {
         let folder = Folder::quickstart(port);
         let mut stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "60s"]);
         client(port).join(0x4000, echo.address());
-        for signal in signals {
-            stunner.signal(signal);
-            std::thread::sleep(Duration::from_millis(200));
+        let (last, first) = signals.split_last().expect("a signal");
+        for signal in first {
+            stunner.signal(*signal);
+            // Two that come at once are one to the kernel.
+            assert!(drains(&stunner), "ready though it drains");
         }
+        stunner.signal(*last);
         let status = stunner.wait_end(SOON).expect("the end");
         assert_eq!(status.code(), Some(0));
         stunner.wait_event("stopped");
@@ -112,7 +121,15 @@ fn waiting_for_a_pipe_can_be_ended() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.is_ok_and(|status| status.success()), "no pipe");
     let mut stunner = Stunner::start(&[&pipe], &[]);
-    std::thread::sleep(Duration::from_millis(500));
+    // That somebody reads from the pipe is known when it can be opened for writing. Nothing is written.
+    let mut writer = None;
+    let reads = wait_until(SOON, || {
+        let mut options = std::fs::File::options();
+        options.write(true).custom_flags(libc::O_NONBLOCK);
+        writer = options.open(&pipe).ok();
+        writer.is_some()
+    });
+    assert!(reads, "it does not read the pipe");
     stunner.signal(libc::SIGINT);
     let status = stunner.wait_end(SOON).expect("it waits on");
     assert_eq!(status.code(), Some(0));
@@ -133,20 +150,35 @@ fn it_serves_on_when_nobody_reads_what_it_says() {
     command
         .stdout(told.try_clone().expect("a pipe"))
         .stderr(told);
-    let mut child = command.spawn().expect("start stunner");
+    let mut child = Killed(command.spawn().expect("start stunner"));
     drop((command, out));
     let serves = || standalone_tests::stunner::client(port).allocate().is_ok();
     assert!(wait_until(SOON, serves));
+    // Of each of these it has something to say: a change, a file that is broken, and another change. Files are read in
+    // the order in which they come to rest, so that the last one tells of the others.
+    let mut client = client(port);
+    client.join(0x4000, echo.address());
+    let mut reaches = |prefix: &str, peer: &str| {
+        folder.write(
+            "route.yaml",
+            &route("media", "gw", &["127.0.0.0/24", prefix]),
+        );
+        let peer = peer.parse().expect("an address");
+        wait_until(SOON, || client.permit(peer).is_ok())
+    };
+    assert!(reaches("127.0.7.0/24", "127.0.7.1:1"), "no effect");
     folder.write("gateway.yaml", "kind: [");
-    std::thread::sleep(Duration::from_millis(500));
-    folder.write(
-        "route.yaml",
-        &route("media", "gw", &["127.0.0.0/24", "127.0.7.0/24"]),
-    );
-    std::thread::sleep(Duration::from_millis(500));
-    let end = child.try_wait().expect("a process");
-    client(port).join(0x4000, echo.address());
-    child.kill().expect("the end");
-    child.wait().expect("the end");
-    assert_eq!(end, None);
+    assert!(reaches("127.0.8.0/24", "127.0.8.1:1"), "no effect");
+    assert!(client.echoes(0x4000, b"still here"));
+    assert_eq!(child.0.try_wait().expect("a process"), None);
+}
+
+/// A process that does not outlive the test.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
