@@ -17,7 +17,7 @@ use crate::binary::stunner as binary;
 use crate::manifests::{PASSWORD, USER};
 
 /// Generous, because CI machines start it while they compile something else.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether the binary is an optimised one, of which times may be asked.
 pub fn is_release() -> bool {

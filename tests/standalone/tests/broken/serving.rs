@@ -13,7 +13,7 @@ use crate::gateway::{Gateway, beside_a_session};
 const WORKERS: usize = 4;
 
 /// What is said of files may come a moment later than what is served.
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_gateway_that_serves_survives_every_broken_manifest_beside_its_own() {

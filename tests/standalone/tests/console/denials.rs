@@ -28,7 +28,7 @@ fn a_refused_peer_is_shown_with_its_sentence_and_counted_by_reason() {
     let empty = browser.text("document.querySelector('#denials-empty').innerText");
     assert!(empty.contains("No denials"), "{empty}");
 
-    let mut client = client(port);
+    let mut client = client(port).without_repeats();
     client.allocate().expect("an allocation");
     let refused = client.bind(0x4000, "10.0.0.7:5000".parse().expect("an address"));
     assert_eq!(refused.expect_err("no route has it").code(), Some(403));
@@ -40,7 +40,7 @@ fn a_refused_peer_is_shown_with_its_sentence_and_counted_by_reason() {
     assert!(sentence.contains(rest), "{sentence}");
     let count =
         r#"document.querySelector('#denial-reasons li[data-reason="no_route"] strong').innerText"#;
-    assert_eq!(browser.text(count), "1");
+    browser.wait(&format!("{count} === '1'"));
     // The same again is the same entry, counted.
     let _ = client.bind(0x4000, "10.0.0.7:5000".parse().expect("an address"));
     browser.wait(&format!("{count} === '2'"));

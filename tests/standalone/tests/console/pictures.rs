@@ -166,7 +166,8 @@ impl Clients {
         {
             let server = SocketAddr::new(GATEWAY.parse().expect("an address"), port);
             let mut client = TurnClient::connect(transport, server, ca.root_pem())
-                .with_credentials(Credentials::new(USER, PASSWORD));
+                .with_credentials(Credentials::new(USER, PASSWORD))
+                .without_repeats();
             client.join(0x4000, echoes[index % echoes.len()].address());
             clients.push(client);
         }

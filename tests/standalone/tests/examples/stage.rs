@@ -15,7 +15,7 @@ use standalone_tests::binary::root;
 use standalone_tests::stunner::Stunner;
 
 /// An end that waits for nobody.
-pub const SOON: Duration = Duration::from_secs(5);
+pub const SOON: Duration = Duration::from_secs(20);
 /// The channel of sessions that outlive their part.
 pub const CHANNEL: u16 = 0x4000;
 

@@ -61,11 +61,11 @@ fn a_broken_edit_keeps_the_last_good_state() {
     ] {
         let seen = stunner.events().len();
         folder.write(file, &text);
-        let problem = stunner.wait_after(seen, &format!("problem of {file}"), |event| {
-            event["event"] == "problem" && event["severity"] == "error"
+        // What is found out about the edit before it may still come.
+        stunner.wait_after(seen, &format!("problem of {file}"), |event| {
+            let named = event["file"].as_str().unwrap_or_default();
+            event["event"] == "problem" && event["severity"] == "error" && named.ends_with(file)
         });
-        let named = problem["file"].as_str().expect("a file");
-        assert!(named.ends_with(file), "{problem}");
         assert!(client.echoes(0x4000, b"still here"), "{file}");
         let mut newcomer = standalone_tests::stunner::client(port);
         newcomer.join(0x4001, echo.address());
@@ -73,12 +73,13 @@ fn a_broken_edit_keeps_the_last_good_state() {
     // What is whole again is followed again.
     let seen = stunner.events().len();
     folder.write("route.yaml", &route("media", "gw", &["127.0.2.0/24"]));
-    let fixed = stunner.wait_after(seen, "change", |event| event["event"] == "changed");
-    assert!(
-        !fixed["solved"].as_array().expect("solved").is_empty(),
-        "{fixed}"
-    );
-    assert!(client.permit(peer("127.0.2.1:1")).is_ok());
+    stunner.wait_after(seen, "solved problem", |event| {
+        let solved = event["solved"].as_array();
+        event["event"] == "changed" && solved.is_some_and(|solved| !solved.is_empty())
+    });
+    assert!(wait_until(PATIENCE, || client
+        .permit(peer("127.0.2.1:1"))
+        .is_ok()));
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn deleting_a_file_removes_its_objects() {
 fn a_gateway_comes_and_goes_without_touching_another() {
     let (one, two, echo) = (free_port(), free_port(), UdpEcho::start("127.0.0.1:0"));
     let folder = Folder::quickstart(one);
-    let stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "1s"]);
+    let stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "8s"]);
     let mut steady = client(one);
     steady.join(0x4000, echo.address());
     folder.write(
@@ -153,7 +154,10 @@ fn a_gateway_comes_and_goes_without_touching_another() {
     });
     let mut guest = client(two);
     assert!(wait_until(PATIENCE, || guest.allocate().is_ok()));
-    guest.bind(0x4001, echo.address()).expect("a channel");
+    // Its route is in another file.
+    assert!(wait_until(PATIENCE, || guest
+        .bind(0x4001, echo.address())
+        .is_ok()));
     assert!(guest.echoes(0x4001, b"here"));
     let seen = stunner.events().len();
     folder.remove("second.yaml");
@@ -161,7 +165,7 @@ fn a_gateway_comes_and_goes_without_touching_another() {
     // Its sessions go on while it drains, and end with it.
     assert!(guest.echoes(0x4001, b"a little longer"));
     assert!(wait_until(PATIENCE, || {
-        !guest.echoes_within(0x4001, b"gone?", Duration::from_millis(200))
+        !guest.echoes_within(0x4001, b"gone?", Duration::from_secs(1))
     }));
     assert!(steady.echoes(0x4000, b"steady"));
 }

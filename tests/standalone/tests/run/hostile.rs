@@ -9,7 +9,7 @@ use interop_tests::echo::UdpEcho;
 use interop_tests::ports::free_port;
 use interop_tests::process::wait_until;
 use standalone_tests::manifests::{Folder, route};
-use standalone_tests::stunner::{Stunner, client};
+use standalone_tests::stunner::{PATIENCE, Stunner, client};
 
 #[test]
 fn a_bad_file_hurts_no_other() {
@@ -40,14 +40,6 @@ fn a_bad_file_hurts_no_other() {
     folder.write("deep.yaml", &"[".repeat(100_000));
     let stunner = Stunner::run(&[folder.path()], &[]);
     client(port).join(0x4000, echo.address());
-    let problems = stunner.events();
-    let named = |name: &str| {
-        problems.iter().any(|event| {
-            event["file"]
-                .as_str()
-                .is_some_and(|file| file.ends_with(name))
-        })
-    };
     for name in [
         "binary.yaml",
         "big.yaml",
@@ -55,16 +47,17 @@ fn a_bad_file_hurts_no_other() {
         "bomb.yaml",
         "deep.yaml",
     ] {
-        assert!(named(name), "nothing said of {name}: {problems:#?}");
+        stunner.wait_for(&format!("word of {name}"), |event| {
+            let file = event["file"].as_str();
+            file.is_some_and(|file| file.ends_with(name))
+        });
     }
     // The good ones are followed as if nothing were.
     folder.write("route.yaml", &route("media", "gw", &["127.0.4.0/24"]));
     let mut client = client(port);
     client.allocate().expect("an allocation");
     let peer = "127.0.4.1:1".parse().expect("an address");
-    assert!(wait_until(Duration::from_secs(20), || client
-        .permit(peer)
-        .is_ok()));
+    assert!(wait_until(PATIENCE, || client.permit(peer).is_ok()));
 }
 
 #[test]
@@ -87,19 +80,24 @@ fn a_file_that_is_written_slowly_is_not_believed_halfway() {
             assert!(problems.is_empty(), "{problems:#?}");
             return;
         }
+        // What was said of the half must not be heard during the next attempt.
+        let is_whole = || stunner.state()["problems"].as_array().map(Vec::len) == Some(0);
+        assert!(wait_until(PATIENCE, is_whole), "{:#?}", stunner.events());
     }
     panic!("this machine cannot write a file in one go");
 }
 
 /// Writes a file in many pieces; the longest time between two.
 fn write_slowly(path: &Path, text: &str) -> Duration {
+    let mut last = Instant::now();
     let mut file = std::fs::File::create(path).expect("a file");
     let mut longest = Duration::ZERO;
     for piece in text.as_bytes().chunks(text.len() / 12) {
-        let began = Instant::now();
         std::thread::sleep(Duration::from_millis(25));
         file.write_all(piece).expect("a piece");
-        longest = longest.max(began.elapsed());
+        let now = Instant::now();
+        longest = longest.max(now - last);
+        last = now;
     }
     longest
 }

@@ -147,7 +147,7 @@ fn a_listener_may_change_its_protocol_under_a_session() {
 fn a_gateway_under_another_name_takes_over_the_port() {
     let (port, echo) = (free_port(), UdpEcho::start("127.0.0.1:0"));
     let folder = Folder::quickstart(port);
-    let stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "2s"]);
+    let stunner = Stunner::run(&[folder.path()], &["--drain-timeout", "8s"]);
     let mut old = client(port);
     old.join(0x4000, echo.address());
     folder.write(
@@ -160,8 +160,17 @@ fn a_gateway_under_another_name_takes_over_the_port() {
     assert!(old.echoes(0x4000, b"while the old one drains"));
     let joined = wait_until(PATIENCE, || client(port).allocate().is_ok());
     assert!(joined, "{:#?}", stunner.events());
-    client(port).join(0x4001, echo.address());
-    let status = stunner.health("/status").expect("a status").json();
-    let names: Vec<_> = status.as_array().into_iter().flatten().collect();
-    assert_eq!(names.len(), 1, "{status:#}");
+    // The route is in another file.
+    let mut new = client(port);
+    new.allocate().expect("an allocation");
+    assert!(wait_until(PATIENCE, || new
+        .bind(0x4001, echo.address())
+        .is_ok()));
+    assert!(new.echoes(0x4001, b"hello"));
+    // The old one is listed while it drains.
+    let alone = wait_until(PATIENCE, || {
+        let status = stunner.health("/status").expect("a status").json();
+        status.as_array().map(Vec::len) == Some(1)
+    });
+    assert!(alone, "{:#?}", stunner.health("/status"));
 }

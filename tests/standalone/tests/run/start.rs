@@ -6,7 +6,7 @@ use interop_tests::echo::UdpEcho;
 use interop_tests::http;
 use interop_tests::ports::free_port;
 use standalone_tests::manifests::{Folder, class, class_with, gateway, route};
-use standalone_tests::stunner::{Stunner, client, client_over, run_to_end};
+use standalone_tests::stunner::{PATIENCE, Stunner, client, client_over, run_to_end};
 
 #[test]
 fn a_folder_becomes_a_relaying_gateway() {
@@ -126,11 +126,7 @@ fn ephemeral_credentials_are_minted_and_the_shared_secret_stays_in() {
     let state = stunner.console("/api/v1/state").expect("state").body;
     let status = stunner.health("/status").expect("status").body;
     stunner.signal(libc::SIGTERM);
-    assert!(
-        stunner
-            .wait_end(std::time::Duration::from_secs(15))
-            .is_some()
-    );
+    assert!(stunner.wait_end(PATIENCE).is_some());
     for text in stunner.lines().iter().chain([&state, &status]) {
         assert!(!text.contains("hush-hush"), "{text}");
     }
@@ -141,13 +137,8 @@ fn the_text_output_has_everything_to_begin_with() {
     let port = free_port();
     let folder = Folder::quickstart(port);
     let stunner = Stunner::start_with(&[folder.path()], &[], &[("--address", "127.0.0.1")]);
-    assert!(
-        stunner
-            .process()
-            .wait_log("Serving.", std::time::Duration::from_secs(20))
-    );
-    let text = stunner.lines().join("\n");
     for part in [
+        "Serving.",
         "NAMESPACE   NAME   CLASS     ADDRESS     ACCEPTED   PROGRAMMED",
         "default     gw     stunner   127.0.0.1   True       True",
         &format!("turn:127.0.0.1:{port}?transport=udp"),
@@ -156,7 +147,11 @@ fn the_text_output_has_everything_to_begin_with() {
         "Console     http://127.0.0.1:",
         &format!("turncat - 'turn://user-1:pass-1@127.0.0.1:{port}?transport=udp' udp://"),
     ] {
-        assert!(text.contains(part), "no `{part}` in\n{text}");
+        assert!(
+            stunner.process().wait_log(part, PATIENCE),
+            "no `{part}` in\n{}",
+            stunner.lines().join("\n")
+        );
     }
 }
 
@@ -220,12 +215,14 @@ fn a_server_whose_address_is_in_use_is_named_with_its_flag_and_done_without() {
     ] {
         let stunner = Stunner::run(&[folder.path()], &[flag, &address]);
         client(port).join(0x4000, echo.address());
-        assert!(
-            stunner.process().log_contains(flag),
-            "{:?}",
-            stunner.lines()
-        );
-        assert!(stunner.process().log_contains(&address));
+        // On standard error, which is read apart from what is told of the start.
+        for part in [flag, address.as_str()] {
+            assert!(
+                stunner.process().wait_log(part, PATIENCE),
+                "no {part} in {:?}",
+                stunner.lines()
+            );
+        }
     }
 }
 
@@ -263,7 +260,7 @@ fn standard_input_is_a_source_too() {
     let mut input = child.stdin.take().expect("stdin");
     input.write_all(text.as_bytes()).expect("write manifests");
     drop(input);
-    let up = interop_tests::process::wait_until(std::time::Duration::from_secs(20), || {
+    let up = interop_tests::process::wait_until(PATIENCE, || {
         let mut probe = client(port);
         probe.allocate().is_ok()
     });
@@ -286,7 +283,7 @@ fn the_console_page_is_served() {
         "/api/v1/state",
         &[("Host", "evil.example")],
         None,
-        std::time::Duration::from_secs(5),
+        PATIENCE,
     );
     assert_eq!(strange.expect("an answer").status, 421);
 }
@@ -304,7 +301,7 @@ fn an_ice_test_reaches_the_echo_peer_and_nothing_else() {
             ("Content-Type", "application/json"),
         ];
         let body = r#"{"gateway":"default/gw","listener":"udp"}"#;
-        let patience = std::time::Duration::from_secs(5);
+        let patience = PATIENCE;
         http::send(
             "POST",
             address,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use standalone_tests::manifests::{Folder, gateway, route};
 use standalone_tests::stunner::{Stunner, client};
 
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(20);
 
 fn send(stunner: &Stunner, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     let address = stunner.console_address();
