@@ -12,7 +12,8 @@ pub fn expiry(username: &str) -> Option<i64> {
     username.split(':').find_map(|part| part.parse().ok())
 }
 
-/// The user that quotas and ownership go by: of `EXPIRY:USER` the user, else the whole name.
+/// The user that quotas and ownership go by: of `EXPIRY:USER` the user, else the whole name. A user with a colon makes more
+/// than two parts, so each credential of such a one is another user, as it always was.
 pub fn user_id(username: &str) -> &str {
     match username.split_once(':') {
         Some((time, id)) if !id.contains(':') && time.parse::<i64>().is_ok() => id,
