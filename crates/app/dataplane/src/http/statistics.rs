@@ -41,6 +41,9 @@ pub struct ListenerStatistics {
     /// As in the configuration; missing where the listener is gone and its sessions go on.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub protocol: Option<String>,
+    /// Where clients are told to go; missing as `protocol` is. The host may be a wildcard.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub uri: Option<String>,
     pub allocations: u64,
     pub denials: u64,
     pub from_clients: Traffic,

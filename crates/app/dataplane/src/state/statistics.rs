@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use stunner_config::Listener;
 use stunner_telemetry::metrics::{Family, Totals, names};
 
 use super::State;
@@ -30,10 +31,11 @@ impl State {
             .collect();
         let listeners = listeners.into_iter().map(|name| {
             let (from_clients, to_clients) = both_ways(self.metrics.listener_totals(name));
-            let protocol = config.listener(name).map(|it| it.protocol.to_string());
+            let configured = config.listener(name);
             ListenerStatistics {
                 name: name.to_owned(),
-                protocol,
+                protocol: configured.map(|it| it.protocol.to_string()),
+                uri: configured.map(Listener::turn_uri),
                 allocations: allocations.get(name).copied().unwrap_or(0),
                 denials: denials.get(name).copied().unwrap_or(0),
                 from_clients,
