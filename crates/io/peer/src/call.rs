@@ -76,6 +76,8 @@ pub enum CallError {
         after: Duration,
         /// Peers that the TURN server does not relay to, and what it said.
         refused: Vec<(SocketAddr, String)>,
+        /// The TURN server did not say whether it relays to the peers.
+        is_unanswered: bool,
     },
     #[error("the connection broke: {0}")]
     Broken(String),
@@ -102,6 +104,10 @@ impl CallError {
                     "the gateway does not relay to {}; a route of the listener has to admit it",
                     named.join(", ")
                 )
+            }
+            CallError::Timeout { is_unanswered: true, .. } => {
+                "the gateway gave a relay and then did not answer: look whether it still runs, at its log, and at the way to it"
+                    .to_owned()
             }
             CallError::Timeout { stage: Stage::Checks, .. } => {
                 "the relay works, its peer does not answer: look for a network policy or firewall between the gateway's pods \
@@ -239,6 +245,7 @@ impl Call {
                             stage,
                             after: timeout,
                             refused: self.engine.paths().refusals(),
+                            is_unanswered: self.engine.paths().is_unanswered(),
                         });
                     }
                     self.wait(wake.min(until)).await?;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use stunner_client::Relay;
+use stunner_client::{ClientError, Relay};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -54,6 +54,8 @@ pub(crate) struct Paths {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Peer {
     Asked,
+    /// It did not say. The next datagram asks again.
+    Unanswered,
     Open,
     Refused(String),
 }
@@ -92,12 +94,19 @@ impl Paths {
         let peers = lock(&self.peers);
         let refused = peers.iter().filter_map(|((_, peer), state)| match state {
             Peer::Refused(why) => Some((*peer, why.clone())),
-            Peer::Asked | Peer::Open => None,
+            Peer::Asked | Peer::Unanswered | Peer::Open => None,
         });
         let mut refused: Vec<_> = refused.collect();
         refused.sort();
         refused.dedup();
         refused
+    }
+
+    /// Whether TURN servers were asked for ways to peers, and said nothing so far to any of it.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        let peers = lock(&self.peers);
+        let is_open_question = |peer: &Peer| matches!(peer, Peer::Asked | Peer::Unanswered);
+        !peers.is_empty() && peers.values().all(is_open_question)
     }
 
     /// The next datagram; never, when every way is dead.
@@ -109,40 +118,46 @@ impl Paths {
     }
 
     /// Sends from a candidate. A datagram that does not go out is a lost one; the protocols above know how to live
-    /// with that.
+    /// with that. A server that takes nothing any more is not waited for: it would hold up every deadline.
     pub(crate) async fn send(&self, local: SocketAddr, peer: SocketAddr, bytes: &[u8]) {
         let mut ways = self.ways.iter();
         match ways.find(|(candidate, _)| candidate.address == local) {
             Some((_, Way::Socket(socket))) => {
                 let _ = socket.send_to(bytes, peer).await;
             }
-            Some((_, Way::Relay(relay))) => self.relay(relay, local, peer, bytes).await,
+            Some((_, Way::Relay(relay))) => self.relay(relay, local, peer, bytes),
             None => {}
         }
     }
 
-    async fn relay(&self, relay: &Relay, local: SocketAddr, peer: SocketAddr, bytes: &[u8]) {
+    fn relay(&self, relay: &Relay, local: SocketAddr, peer: SocketAddr, bytes: &[u8]) {
         let known = lock(&self.peers).get(&(local, peer)).cloned();
         match known {
             Some(Peer::Open) => {
-                let _ = relay.send(peer, bytes).await;
+                let _ = relay.try_send(peer, bytes);
             }
             // Checks come again; the answer of the server is not far.
             Some(Peer::Asked | Peer::Refused(_)) => {}
-            None => {
+            None | Some(Peer::Unanswered) => {
                 lock(&self.peers).insert((local, peer), Peer::Asked);
                 let (relay, peers) = (relay.clone(), Arc::clone(&self.peers));
                 let bytes = bytes.to_vec();
                 // A channel (RFC 8656 §12) has a permission with it, and the shortest header.
                 tokio::spawn(async move {
                     let state = match relay.bind_channel(peer).await {
-                        Ok(_) => Peer::Open,
-                        Err(error) => Peer::Refused(error.to_string()),
+                        Ok(()) => Peer::Open,
+                        Err(error @ ClientError::Refused { .. }) => {
+                            Peer::Refused(error.to_string())
+                        }
+                        Err(error) => {
+                            tracing::debug!(scope = "ice", "no way to {peer} yet: {error}");
+                            Peer::Unanswered
+                        }
                     };
                     let is_open = state == Peer::Open;
                     lock(&peers).insert((local, peer), state);
                     if is_open {
-                        let _ = relay.send(peer, &bytes).await;
+                        let _ = relay.try_send(peer, &bytes);
                     }
                 });
             }

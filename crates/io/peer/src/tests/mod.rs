@@ -1,7 +1,8 @@
-//! Both peers over loopback. Through TURN servers they are tested where those are, in `tests/tools`.
+//! Both peers over loopback. Through real TURN servers they are tested where those are, in `tests/tools`.
 
 mod call;
 mod echo;
+mod relay;
 
 use std::time::Duration;
 
