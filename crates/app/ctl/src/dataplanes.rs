@@ -1,6 +1,7 @@
 //! The dataplanes that a command asks: the pods of gateways, or the process at `--admin`.
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream;
 use stunner_cluster::{Admin, Cluster, ClusterError, ConfigId, PodPlace, Scope};
 
 use crate::cli::Globals;
@@ -106,7 +107,8 @@ impl Wanted {
         }
     }
 
-    fn scope(&self) -> Scope {
+    /// What is to be asked for. A name in all namespaces has to be looked for among all.
+    pub(crate) fn scope(&self) -> Scope {
         match (&self.namespace, &self.name) {
             (Some(namespace), Some(name)) => Scope::One(ConfigId {
                 namespace: namespace.clone(),
@@ -292,7 +294,22 @@ impl From<Silence> for Failure {
     }
 }
 
-/// Asks all of them at once. What each answered comes in their order.
+/// Connections into pods at a time: each is a stream of the API server's.
+const AT_ONCE: usize = 32;
+
+/// Does many things at once, but not all of them. What came of each comes in their order; a slow one holds up no other.
+pub(crate) async fn together<F: Future>(work: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let numbered = work.into_iter().enumerate();
+    let numbered: Vec<_> = numbered
+        .map(|(number, work)| async move { (number, work.await) })
+        .collect();
+    let done = stream::iter(numbered).buffer_unordered(AT_ONCE);
+    let mut done: Vec<(usize, F::Output)> = done.collect().await;
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, output)| output).collect()
+}
+
+/// Asks all of them. What each answered comes in their order.
 pub(crate) async fn ask_all<T, F>(
     dataplanes: &[Dataplane],
     ask: impl Fn(Admin) -> F,
@@ -313,7 +330,7 @@ where
             }
         }
     });
-    join_all(asked).await
+    together(asked).await
 }
 
 /// An error of the cluster with its hint.
@@ -327,6 +344,8 @@ pub(crate) fn failure(error: ClusterError) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     fn wanted(gateway: Option<&str>, namespace: Option<&str>, all: bool) -> String {
@@ -357,6 +376,37 @@ mod tests {
                 "{gateway:?} {namespace:?}"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn many_are_asked_at_once_but_not_all_and_answer_in_their_order() {
+        let under_way = AtomicUsize::new(0);
+        let most = AtomicUsize::new(0);
+        let (all_others_done, mut others_done) = tokio::sync::watch::channel(0);
+        const ALL: usize = 200;
+        let ask = |number: usize| {
+            let (under_way, most, done) = (&under_way, &most, &all_others_done);
+            let mut others = others_done.clone();
+            async move {
+                let now = under_way.fetch_add(1, Ordering::SeqCst) + 1;
+                most.fetch_max(now, Ordering::SeqCst);
+                match number {
+                    // The first waits for all others, which must not wait for it.
+                    0 => drop(others.wait_for(|done| *done == ALL - 1).await),
+                    _ => {
+                        tokio::task::yield_now().await;
+                        done.send_modify(|done| *done += 1);
+                    }
+                }
+                under_way.fetch_sub(1, Ordering::SeqCst);
+                number
+            }
+        };
+        let answers = together((0..ALL).map(ask)).await;
+        assert_eq!(answers, (0..ALL).collect::<Vec<_>>());
+        assert_eq!(*others_done.borrow_and_update(), ALL - 1);
+        let most = most.into_inner();
+        assert!(most > 1 && most <= AT_ONCE, "{most}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod flags;
 use std::time::Duration;
 
 use serde_json::Value;
-use stunner_cluster::{AuthFlags, Cluster, ClusterError, Http, Place};
+use stunner_cluster::{AuthFlags, Cluster, ClusterError, Http, Place, with_query};
 use stunner_flags::{Given, Program, UsageError, joined};
 
 use super::{Command, Entry, at_most_one};
@@ -144,25 +144,7 @@ fn question(options: &Options, wanted: &Wanted) -> String {
         ("service", Some("turn")),
         ("username", options.username.as_deref()),
     ];
-    let given: Vec<String> = parameters
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!("{name}={}", encode(value?))))
-        .collect();
-    format!("{path}?{}", given.join("&"))
-}
-
-/// Everything but letters, digits and `-_.~` in percent form (RFC 3986 §2.3).
-fn encode(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            byte => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    with_query(path, &parameters)
 }
 
 /// Adds what to do where the service only says no, as the Go one does.

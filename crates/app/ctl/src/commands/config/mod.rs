@@ -3,7 +3,7 @@
 mod flags;
 
 use serde_json::Value;
-use stunner_cluster::{Cds, Cluster, ConfigId, Discovered, Scope, WatchEvent};
+use stunner_cluster::{Cds, Cluster, Discovered, Scope, WatchEvent};
 use stunner_flags::{Given, Program, UsageError, joined};
 use stunner_process::Signals;
 
@@ -107,18 +107,6 @@ pub(super) async fn run(
     }
 }
 
-/// What is asked for. A name in all namespaces has to be looked for among all.
-fn scope(wanted: &Wanted) -> Scope {
-    match (&wanted.namespace, &wanted.name) {
-        (Some(namespace), Some(name)) => Scope::One(ConfigId {
-            namespace: namespace.clone(),
-            name: name.clone(),
-        }),
-        (Some(namespace), None) => Scope::Namespace(namespace.clone()),
-        (None, _) => Scope::All,
-    }
-}
-
 async fn show(
     cds: &Cds,
     wanted: &Wanted,
@@ -126,7 +114,7 @@ async fn show(
     form: &Form,
     out: &mut Output<'_>,
 ) -> Result<Outcome, Failure> {
-    let found = match scope(wanted) {
+    let found = match wanted.scope() {
         // One that does not exist is a failure here; an empty list is none.
         Scope::One(id) => vec![cds.one(&id, node.as_deref()).await?],
         scope => cds.list(&scope, node.as_deref()).await?,
@@ -160,8 +148,10 @@ async fn watch(
             "leave `--watch` out",
         )
     })?;
-    let mut watch = cds.watch(scope(wanted), node);
+    let mut watch = cds.watch(wanted.scope(), node);
     let mut known: Vec<Discovered> = Vec::new();
+    // Why the service is away, as far as that was told: at every attempt it would drown the rest.
+    let mut told: Vec<String> = Vec::new();
     loop {
         let event = tokio::select! {
             event = watch.next() => event,
@@ -183,6 +173,9 @@ async fn watch(
                     }
                 }
                 known = list;
+                if !std::mem::take(&mut told).is_empty() {
+                    out.note("config discovery answers again");
+                }
             }
             Some(WatchEvent::Changed(config)) => {
                 if wanted.covers(&config.id) {
@@ -195,11 +188,13 @@ async fn watch(
                 known.retain(|old| old.id != id);
                 print_deleted(&id, wanted, form, out)?;
             }
+            Some(WatchEvent::Down { why, .. }) if told.contains(&why) => {}
             Some(WatchEvent::Down { why, hint }) => {
                 out.note(&format!("warning: {why}; trying again"));
                 if let Some(hint) = hint {
                     out.note(&format!("hint: {hint}"));
                 }
+                told.push(why);
             }
         }
     }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 
-use stunner_cluster::{Admin, Cds, Denial, Discovered, Explain, Explanation, Filter, Scope};
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use stunner_cluster::{Admin, Cds, Denial, Discovered, Explain, Explanation, Filter};
+use stunner_config::documents;
 
 use super::question::Question;
 use super::{advice, local};
@@ -188,14 +191,7 @@ pub(super) async fn discovered(
     wanted: &Wanted,
     question: &Question,
 ) -> Result<Answers, Failure> {
-    let scope = match (&wanted.namespace, &wanted.name) {
-        (Some(namespace), Some(name)) => Scope::One(stunner_cluster::ConfigId {
-            namespace: namespace.clone(),
-            name: name.clone(),
-        }),
-        _ => Scope::All,
-    };
-    let configs = cds.list(&scope, None).await.map_err(failure)?;
+    let configs = cds.list(&wanted.scope(), None).await.map_err(failure)?;
     configurations(&configs, wanted, question, "config discovery")
 }
 
@@ -213,32 +209,34 @@ pub(super) fn file(path: &str, wanted: &Wanted, question: &Question) -> Result<A
         path => std::fs::read_to_string(path).map(|read| text = read),
     }
     .map_err(unreadable)?;
+    let unusable = |why: String| {
+        Failure::new(
+            format!("`{path}` has no dataplane config: {why}"),
+            "`stunnerctl config -o json` and `stunner translate -o json` print some",
+        )
+    };
     let mut configs = Vec::new();
-    for text in documents(&text) {
-        configs.push(Discovered::read(text).map_err(|why| {
-            Failure::new(
-                format!("`{path}` has no dataplane config: {why}"),
-                "`stunnerctl config -o json` and `stunner translate -o json` print some",
-            )
-        })?);
+    for text in json_documents(&text).map_err(unusable)? {
+        configs.push(Discovered::read(text).map_err(unusable)?);
     }
     configurations(&configs, wanted, question, path)
 }
 
-/// The configs of a file as JSON: one or several documents, each a config or what `stunner translate` prints.
-fn documents(text: &str) -> Vec<String> {
-    let parts = text.split("\n---").map(str::trim);
+/// The configs of a text, whichever tool wrote it and in whichever form, as JSON.
+pub(super) fn json_documents(text: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
-    for part in parts.filter(|part| !part.is_empty()) {
-        // What cannot be read is passed on as it is, and told of by the reader.
-        let value = serde_saphyr::from_str::<serde_json::Value>(part).ok();
-        let configs = value.as_ref().and_then(|value| value.get("configs"));
-        match configs.and_then(|configs| configs.as_array()) {
-            Some(configs) => found.extend(configs.iter().map(ToString::to_string)),
-            None => found.push(value.map_or_else(|| part.to_owned(), |value| value.to_string())),
+    for document in documents(text) {
+        if serde_json::from_str::<IgnoredAny>(&document).is_ok() {
+            found.push(document);
+            continue;
         }
+        // The text around the mistake may be a secret.
+        let value = serde_saphyr::from_str::<Value>(&document);
+        let value = value.map_err(|_| "it is neither JSON nor YAML".to_owned())?;
+        // In YAML too it may be a list of configs.
+        found.extend(documents(&value.to_string()));
     }
-    found
+    Ok(found)
 }
 
 fn configurations(

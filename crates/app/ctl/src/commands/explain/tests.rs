@@ -462,3 +462,31 @@ fn a_peer_of_a_family_without_relay_is_not_reached_whatever_the_routes_say() {
         "{said}"
     );
 }
+
+#[test]
+fn configs_are_read_in_every_form_that_tools_print() {
+    let names = |text: &str| -> Vec<String> {
+        let found = super::ask::json_documents(text)
+            .expect("configs")
+            .into_iter();
+        let found = found.map(|text| Discovered::read(text).expect("a config"));
+        found.map(|config| config.id).collect()
+    };
+    let one = r#"{"version":"v1","admin":{"name":"ns/a"}}"#;
+    let two = r#"{"version":"v1","admin":{"name":"ns/b"}}"#;
+    for text in [
+        // `stunnerctl config -o json` and `-o yaml`, `stunner translate -o json` and `-o yaml`.
+        format!("{one}\n{two}\n"),
+        "version: v1\nadmin:\n  name: ns/a\n---\nversion: v1\nadmin: {name: ns/b}\n".to_owned(),
+        format!(r#"{{"configs":[{one},{two}],"workloads":[]}}"#),
+        format!("configs:\n- {one}\n- {two}\nworkloads: []\n"),
+        // A key in a block scalar is no end of a document.
+        format!(
+            "---\nversion: v1\nadmin: {{name: ns/a}}\nlisteners:\n- name: l\n  cert: |\n    ---\n    x\n--- # the other\n{two}\n"
+        ),
+    ] {
+        assert_eq!(names(&text), ["ns/a", "ns/b"], "{text}");
+    }
+    let refused = super::ask::json_documents("password: [hunter2").expect_err("no config");
+    assert!(!refused.contains("hunter2"), "{refused}");
+}

@@ -4,16 +4,15 @@ mod flags;
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use serde_json::Value;
 use stunner_api::NamespacedName;
 use stunner_api::names::port;
-use stunner_cluster::{Cluster, ClusterError, ConfigId, Http, Place, Scope};
+use stunner_cluster::{Cluster, ClusterError, Http, Place};
 use stunner_flags::{Given, Program, UsageError, joined, values};
 
 use super::{Command, Entry, at_most_one};
 use crate::cli::{Globals, flags as global};
-use crate::dataplanes::Wanted;
+use crate::dataplanes::{Wanted, together};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Form, Output, document};
 
@@ -94,7 +93,7 @@ pub(super) async fn run(
         globals.all_namespaces,
     )?;
     let asked = find(&options, &globals).await?;
-    let answers = join_all(asked.iter().map(ask)).await;
+    let answers = together(asked.iter().map(ask)).await;
     let several = answers.len() > 1;
     let mut outcome = Outcome::Fine;
     for (asked, answer) in asked.iter().zip(answers) {
@@ -155,15 +154,7 @@ async fn find(options: &Options, globals: &Globals) -> Result<Vec<Asked>, Failur
             vec![cluster.pod(&name).await?]
         }
         None => {
-            let scope = match (&wanted.namespace, &wanted.name) {
-                (Some(namespace), Some(name)) => Scope::One(ConfigId {
-                    namespace: namespace.clone(),
-                    name: name.clone(),
-                }),
-                (Some(namespace), None) => Scope::Namespace(namespace.clone()),
-                (None, _) => Scope::All,
-            };
-            let pods = cluster.dataplane_pods(&scope).await?;
+            let pods = cluster.dataplane_pods(&wanted.scope()).await?;
             let covered = |gateway: &Option<NamespacedName>| {
                 gateway
                     .as_ref()
