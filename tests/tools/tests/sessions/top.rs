@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use interop_tests::process::wait_until;
 use interop_tests::scene::Scene;
 use serde_json::Value;
 
 use crate::scenery::{CHANNEL, Scenery, ctl};
+
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs `body` while a session echoes a packet every ten milliseconds.
 fn with_traffic<T>(scenery: &Scenery, body: impl FnOnce() -> T) -> T {
@@ -113,6 +116,9 @@ fn a_stunnerd_that_drains_says_for_how_many_it_waits() {
     let scene = Scene::start_with(&["--drain-timeout", "60s"], |_| {});
     let _sessions = scene.sessions();
     scene.server.terminate();
+    // Whoever asks before the signal has arrived sees a gateway that does not drain yet.
+    let is_draining = || scene.server.ready_status() == Some(503);
+    assert!(wait_until(PATIENCE, is_draining));
     let admin = scene.server.admin_address();
     let arguments = [
         "top",

@@ -49,7 +49,8 @@ Usage:
   stunnerctl top [FLAGS] [GATEWAY]
 
 GATEWAY is NAME or NAMESPACE/NAME; without it, all gateways of the namespace are shown. Without a terminal, and with
---once, one table is printed after two looks. -o json prints one object per interval.
+--once, one table is printed after two looks. -o json prints one object per interval. With --once it exits 1 when a pod
+does not answer.
 
   stunnerctl top -n stunner udp-gateway
   stunnerctl top --admin localhost:8087       what a local `stunner run` does
@@ -131,13 +132,21 @@ async fn once(
     first: Sample,
     out: &mut Output<'_>,
 ) -> Result<Outcome, Failure> {
-    let second = next(options.interval, &mut sampler).await?;
+    let second = next(options.interval, &mut sampler).await;
     let board = Board::of(Some(&first), &second);
     for silence in &board.silent {
         out.note(&silence.to_string());
     }
     out.text(&draw::plain(&View::default(), &board))?;
-    Ok(Outcome::Fine)
+    Ok(outcome(&board))
+}
+
+/// As of other commands that ask dataplanes: one that does not answer is a problem.
+fn outcome(board: &Board) -> Outcome {
+    match board.silent.is_empty() {
+        true => Outcome::Fine,
+        false => Outcome::Problem,
+    }
 }
 
 /// A value per interval, until somebody says stop.
@@ -151,22 +160,22 @@ async fn follow(
     let signals = signals()?;
     loop {
         let now = tokio::select! {
-            now = next(options.interval, &mut sampler) => now?,
+            now = next(options.interval, &mut sampler) => now,
             () = signals.at_least(1) => return Ok(Outcome::Fine),
         };
         let board = Board::of(Some(&before), &now);
         let at = format!("{:.3}", jiff::Timestamp::now());
         out.value(form, &json::value(&board, &at))?;
         if options.once {
-            return Ok(Outcome::Fine);
+            return Ok(outcome(&board));
         }
         before = now;
     }
 }
 
-async fn next(interval: Duration, sampler: &mut Sampler) -> Result<Sample, Failure> {
+async fn next(interval: Duration, sampler: &mut Sampler) -> Sample {
     tokio::time::sleep(interval).await;
-    sampler.take().await
+    sampler.take_anyway().await
 }
 
 fn signals() -> Result<Signals, Failure> {
@@ -235,8 +244,7 @@ fn samples(interval: Duration, mut sampler: Sampler) -> mpsc::Receiver<Sample> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         loop {
-            tokio::time::sleep(interval).await;
-            let sample = sampler.take_anyway().await;
+            let sample = next(interval, &mut sampler).await;
             if sender.send(sample).await.is_err() {
                 return;
             }

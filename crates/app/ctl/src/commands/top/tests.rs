@@ -1,17 +1,23 @@
 //! Counters in, frames out.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use serde_json::{Value, json};
+use stunner_cluster::{Cluster, Kubectl};
 
 use super::board::Board;
 use super::draw::{self, Heading};
-use super::sample::{PodSample, Sample};
+use super::sample::{PodSample, Sample, Sampler};
 use super::view::{Key, Reaction, View};
-use crate::dataplanes::Silence;
+use super::{Options, follow, once};
+use crate::dataplanes::{Dataplanes, Silence, Wanted};
+use crate::failure::Outcome;
+use crate::output::{Machine, Output};
 
 fn listener(name: &str, protocol: &str, allocations: u64, packets: u64, denials: u64) -> Value {
     json!({
@@ -323,4 +329,63 @@ fn programs_get_numbers_and_not_words() {
     assert_eq!(gateway["listeners"][0]["errors"], Value::Null);
     assert_eq!(gateway["pods"][1]["state"], "draining");
     assert_eq!(gateway["pods"][1]["drainRemaining"], 2);
+}
+
+/// An API server that fails at whatever it is asked.
+fn failing() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut head = BufReader::new(&stream).lines().map_while(Result::ok);
+            let _ = head.find(String::is_empty);
+            let body = r#"{"kind":"Status","status":"Failure","code":500,"reason":"x","message":"no leader"}"#;
+            let _ = write!(
+                &stream,
+                "HTTP/1.1 500 No\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    format!("http://{address}")
+}
+
+/// The screen goes on and tells of it; so do the others.
+#[tokio::test]
+async fn pods_that_cannot_be_looked_for_are_a_line_and_not_the_end() {
+    let kubectl = Kubectl {
+        server: Some(failing()),
+        ..Kubectl::default()
+    };
+    let cluster = Cluster::connect(&kubectl).await.expect("a cluster");
+    let sampler = || {
+        Sampler::new(Dataplanes::Pods {
+            cluster: cluster.clone(),
+            wanted: Wanted::default(),
+        })
+    };
+    let options = Options {
+        gateway: None,
+        interval: Duration::from_millis(1),
+        once: true,
+        admin: None,
+        colour: false,
+        capable: false,
+    };
+    let (mut data, mut notes) = (Vec::new(), Vec::new());
+    let mut out = Output::to(&mut data, &mut notes);
+    let first = Sample::default();
+    let ended = follow(&options, &Machine::Json, sampler(), first.clone(), &mut out).await;
+    assert_eq!(ended.expect("a value"), Outcome::Problem);
+    let ended = once(&options, sampler(), first, &mut out).await;
+    assert_eq!(ended.expect("a table"), Outcome::Problem);
+    drop(out);
+    let data = String::from_utf8(data).expect("text");
+    let value: Value = serde_json::from_str(data.lines().next().expect("a line")).expect("JSON");
+    let silent = &value["silent"][0];
+    assert_eq!(silent["name"], "the cluster", "{value}");
+    let why = silent["error"].as_str().unwrap_or_default();
+    assert!(why.contains("no leader"), "{value}");
+    let notes = String::from_utf8(notes).expect("text");
+    assert!(notes.contains("no answer from the cluster"), "{notes}");
 }
