@@ -4,6 +4,7 @@
 //! `STUNNER_BIN` name other programs than those of this repository.
 
 mod browsers;
+mod cleaning;
 mod failures;
 mod interrupted;
 mod local;

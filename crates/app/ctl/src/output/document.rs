@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 use stunner_api::names::NODE_ADDRESS_PLACEHOLDER;
+use stunner_client::{ServerTransport, ServerUri};
 
 use super::numbers;
 
@@ -130,23 +131,29 @@ fn client_uri(listener: &Value) -> Option<String> {
     let host = listener["public_address"]
         .as_str()
         .filter(|host| !host.is_empty())?;
-    let host = match host.contains(':') && !host.starts_with('[') {
-        true => format!("[{host}]"),
-        false => host.to_owned(),
-    };
     let port = [&listener["public_port"], &listener["port"]]
         .into_iter()
-        .find_map(|port| port.as_u64().filter(|port| *port > 0))
-        .unwrap_or(3478);
+        .filter_map(|port| u16::try_from(port.as_u64()?).ok())
+        .find(|port| *port > 0);
     let protocol = listener["protocol"].as_str().unwrap_or_default();
-    let protocol = protocol.to_ascii_uppercase();
-    let (scheme, transport) = match protocol.trim_start_matches("TURN-") {
-        "TCP" => ("turn", "tcp"),
-        "TLS" => ("turns", "tcp"),
-        "DTLS" => ("turns", "udp"),
-        _ => ("turn", "udp"),
+    let uri = ServerUri {
+        host: host.trim_matches(['[', ']']).to_owned(),
+        port: port.unwrap_or(3478),
+        transport: transport(protocol).unwrap_or(ServerTransport::Udp),
+        credentials: None,
     };
-    Some(format!("{scheme}:{host}:{port}?transport={transport}"))
+    Some(uri.to_string())
+}
+
+/// What a listener of this protocol speaks, in whatever case and with or without `TURN-`.
+pub(crate) fn transport(protocol: &str) -> Option<ServerTransport> {
+    match protocol.to_ascii_uppercase().trim_start_matches("TURN-") {
+        "UDP" => Some(ServerTransport::Udp),
+        "TCP" => Some(ServerTransport::Tcp),
+        "TLS" => Some(ServerTransport::Tls),
+        "DTLS" => Some(ServerTransport::Dtls),
+        _ => None,
+    }
 }
 
 /// What went through, unless nothing did.

@@ -3,12 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::join_all;
-use kube::Api;
-use kube::api::ListParams;
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use serde_json::Value;
 use stunner_api::NamespacedName;
 use stunner_api::names::{self, ROUTE_VERSIONS};
-use stunner_cluster::Cluster;
+use stunner_cluster::{Cluster, Kind, Selection};
 use stunner_translate::overview::{Overview, overview};
 use stunner_translate::{Object, ObjectKind, RouteKind, Settings, Snapshot, translate};
 
@@ -174,26 +172,23 @@ async fn of_kind(
     wanted: &Wanted,
     namespaces: &BTreeSet<&str>,
 ) -> Result<Vec<Object>, String> {
+    let objects = cluster.objects();
+    let all = Selection::default();
     let mut why = String::new();
     for version in wanted.versions {
-        let kind = wanted.kind.to_string();
-        let resource = ApiResource::from_gvk_with_plural(
-            &GroupVersionKind::gvk(wanted.group, version, &kind),
-            wanted.plural,
-        );
-        let everywhere: Api<DynamicObject> = Api::all_with(cluster.client().clone(), &resource);
-        match list(&everywhere).await {
-            Ok(found) => return Ok(objects(wanted.kind, found)),
+        let name = wanted.kind.to_string();
+        let kind = Kind::new(wanted.group, version, &name, wanted.plural);
+        match objects.list(&kind, None, all).await {
+            Ok(found) => return Ok(read_as(wanted.kind, found)),
             // Not served; another version may be, and where none is there is nothing to miss.
-            Err(kube::Error::Api(status)) if status.code == 404 => continue,
-            Err(kube::Error::Api(status)) if status.code == 403 && wanted.namespaced => {
+            Err(error) if error.is_not_found() => continue,
+            Err(error) if error.is_forbidden() && wanted.namespaced => {
                 let mut found = Vec::new();
                 for namespace in namespaces {
-                    let api: Api<DynamicObject> =
-                        Api::namespaced_with(cluster.client().clone(), namespace, &resource);
-                    found.extend(list(&api).await.map_err(|error| error.to_string())?);
+                    let list = objects.list(&kind, Some(namespace), all).await;
+                    found.extend(list.map_err(|error| error.to_string())?);
                 }
-                return Ok(objects(wanted.kind, found));
+                return Ok(read_as(wanted.kind, found));
             }
             Err(error) => why = error.to_string(),
         }
@@ -204,25 +199,9 @@ async fn of_kind(
     }
 }
 
-async fn list(api: &Api<DynamicObject>) -> kube::Result<Vec<DynamicObject>> {
-    let mut found = Vec::new();
-    let mut params = ListParams::default().limit(500);
-    loop {
-        let page = api.list(&params).await?;
-        found.extend(page.items);
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => params = params.continue_token(&token),
-            None => return Ok(found),
-        }
-    }
-}
-
 /// Objects that cannot be understood are left out; the operator says on their status what is wrong.
-fn objects(kind: ObjectKind, found: Vec<DynamicObject>) -> Vec<Object> {
-    let values = found
-        .into_iter()
-        .filter_map(|object| serde_json::to_value(object).ok());
-    values
-        .filter_map(|value| Object::read(kind, value).ok())
+fn read_as(kind: ObjectKind, found: Vec<Value>) -> Vec<Object> {
+    let read = found.into_iter();
+    read.filter_map(|value| Object::read(kind, value).ok())
         .collect()
 }

@@ -4,9 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Service;
-use kube::Api;
 use serde_json::{Value, json};
-use stunner_cluster::{Cluster, Denial};
+use stunner_cluster::{Cluster, Denial, Kind};
 
 use super::ask::Answers;
 
@@ -96,8 +95,12 @@ pub(super) async fn source_ranges(
     client: IpAddr,
 ) -> Option<Vec<String>> {
     let (namespace, name) = gateway.split_once('/')?;
-    let services: Api<Service> = Api::namespaced(cluster.client().clone(), namespace);
-    let service = services.get_opt(name).await.ok().flatten()?;
+    let services = Kind::of::<Service>();
+    let found = cluster
+        .objects()
+        .get(&services, Some(namespace), name)
+        .await;
+    let service: Service = found.ok().flatten()?;
     let ranges = service.spec?.load_balancer_source_ranges?;
     leaves_out(&ranges, client).then_some(ranges)
 }

@@ -18,10 +18,7 @@ pub(super) async fn run(
     out: &mut Output<'_>,
 ) -> Result<(), Failure> {
     let far_end = match &options.whip {
-        Some(url) => {
-            let token = options.whip_token.as_ref().map(|token| token.0.clone());
-            FarEnd::Whip(Whip::by_url(url, token)?)
-        }
+        Some(url) => FarEnd::Whip(Whip::by_url(url, options.whip_token.clone())?),
         None => FarEnd::Here {
             insecure: options.terms.insecure,
         },

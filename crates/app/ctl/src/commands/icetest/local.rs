@@ -12,6 +12,7 @@ use super::{Options, direct, series};
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::output::document::transport;
 
 /// An ICE test of a dataplane ends after two minutes; what it begins with has to fit too.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -96,16 +97,6 @@ pub(super) async fn run(
         });
     }
     Ok(())
-}
-
-fn transport(protocol: &str) -> Option<ServerTransport> {
-    match protocol.to_ascii_uppercase().trim_start_matches("TURN-") {
-        "UDP" => Some(ServerTransport::Udp),
-        "TCP" => Some(ServerTransport::Tcp),
-        "TLS" => Some(ServerTransport::Tls),
-        "DTLS" => Some(ServerTransport::Dtls),
-        _ => None,
-    }
 }
 
 fn choose(

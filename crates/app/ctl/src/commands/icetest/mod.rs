@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use stunner_client::ServerTransport;
 use stunner_cluster::{AuthFlags, flags as shared};
+use stunner_credentials::Secret;
 use stunner_flags::{Given, Program, UsageError, Wrong, joined, values};
 use stunner_peer::{IceServer, Probe, ice_servers};
 
@@ -70,18 +71,8 @@ pub(crate) struct Options {
     admin: Option<String>,
     ice_servers: Option<Vec<IceServer>>,
     whip: Option<String>,
-    whip_token: Option<Token>,
+    whip_token: Option<Secret>,
     cluster: cluster::Options,
-}
-
-/// A secret, which `Debug` does not show.
-#[derive(Clone)]
-struct Token(String);
-
-impl std::fmt::Debug for Token {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Token")
-    }
 }
 
 impl Options {
@@ -115,7 +106,7 @@ impl Options {
             admin: given.text(&flags::ADMIN),
             ice_servers: servers(given)?,
             whip: given.text(&flags::WHIP),
-            whip_token: given.text(&flags::WHIP_TOKEN).map(Token),
+            whip_token: given.text(&flags::WHIP_TOKEN).map(Secret::from),
             cluster: cluster::Options {
                 image: given
                     .text(&flags::ICE_TESTER_IMAGE)
@@ -216,16 +207,17 @@ pub(super) async fn run(
     out: &mut Output<'_>,
 ) -> Result<Outcome, Failure> {
     let ledger = Ledger::default();
+    let signals = series::signals()?;
     let ended = match (&options.admin, &options.ice_servers) {
         (Some(admin), _) => {
             let work = local::run(admin, &options, &globals, &ledger, out);
-            series::within(options.timeout, work).await
+            series::within(options.timeout, &signals, work).await
         }
         (None, Some(servers)) => {
             let work = direct::run(servers, &options, &ledger, out);
-            series::within(options.timeout, work).await
+            series::within(options.timeout, &signals, work).await
         }
-        (None, None) => cluster::run(&options, &globals, &ledger, out).await,
+        (None, None) => cluster::run(&options, &globals, &signals, &ledger, out).await,
     };
     // What was measured is told whatever ended the test; who asked for JSON gets some.
     let runs = ledger.close();

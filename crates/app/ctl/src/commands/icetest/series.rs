@@ -54,17 +54,21 @@ pub(super) async fn call(call: Call, far_end: &FarEnd, terms: &Terms, out: &mut 
     Run { call, verdict }
 }
 
-/// Does something until it is done, its time is over, or the user has had enough.
-pub(super) async fn within<T>(
-    timeout: Duration,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    let signals = Signals::listen().map_err(|error| {
+pub(super) fn signals() -> Result<Signals, Failure> {
+    Signals::listen().map_err(|error| {
         Failure::new(
             format!("cannot wait for signals: {error}"),
             "look at the limits of this process",
         )
-    })?;
+    })
+}
+
+/// Does something until it is done, its time is over, or the user has had enough.
+pub(super) async fn within<T>(
+    timeout: Duration,
+    signals: &Signals,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     tokio::select! {
         done = tokio::time::timeout(timeout, work) => done.unwrap_or_else(|_| Err(Failure::new(
             format!("the test is not done after {} s", timeout.as_secs()),

@@ -4,6 +4,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::json;
 use stunner_cluster::{Answer, ClusterError, Http, Place};
+use stunner_credentials::Secret;
 use stunner_peer::{IceServer, TransportPolicy};
 
 use super::call::{Hop, Problem};
@@ -18,11 +19,11 @@ pub(super) const ENDPOINT: &str = "/whip";
 pub(super) struct Whip {
     http: Http,
     endpoint: String,
-    token: Option<String>,
+    token: Option<Secret>,
 }
 
 impl Whip {
-    pub(super) fn at(place: Place, endpoint: &str, token: Option<String>) -> Self {
+    pub(super) fn at(place: Place, endpoint: &str, token: Option<Secret>) -> Self {
         Whip {
             // It answers when it has gathered its candidates, for which a TURN server may take its time.
             http: Http::new(place)
@@ -34,7 +35,7 @@ impl Whip {
     }
 
     /// By a URL such as `http://HOST:8089/whip`.
-    pub(super) fn by_url(url: &str, token: Option<String>) -> Result<Self, ClusterError> {
+    pub(super) fn by_url(url: &str, token: Option<Secret>) -> Result<Self, ClusterError> {
         let from = url.find("://").map_or(0, |at| at + 3);
         let path = url.get(from..).and_then(|rest| rest.find('/'));
         let (origin, path) = match path {
@@ -86,7 +87,8 @@ impl Whip {
     fn headers(&self, content_type: &'static str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        let token = self.token.as_ref().map(|token| format!("Bearer {token}"));
+        let token = self.token.as_ref();
+        let token = token.map(|token| format!("Bearer {}", token.expose()));
         if let Some(Ok(mut token)) = token.map(|token| HeaderValue::from_str(&token)) {
             token.set_sensitive(true);
             headers.insert(AUTHORIZATION, token);
@@ -138,6 +140,9 @@ mod tests {
             assert_eq!(whip.endpoint, endpoint, "{url}");
             assert_eq!(whip.http.place().to_string(), origin, "{url}");
         }
+        let secretive = Whip::by_url("http://h/", Some(Secret::from("hunter2"))).expect("a URL");
+        let far_end = super::super::far_end::FarEnd::Whip(secretive);
+        assert!(!format!("{far_end:?}").contains("hunter2"), "{far_end:?}");
         assert_eq!(path_of("http://a:1/whip/x"), "/whip/x");
         assert_eq!(path_of("/whip/x"), "/whip/x");
     }

@@ -10,11 +10,10 @@ pub(super) use network::{Network, uri_trial};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use k8s_openapi::api::core::v1::{Event, Node, Secret, Service};
-use kube::api::ListParams;
 use stunner_api::NamespacedName;
 use stunner_api::gateway::{Gateway, GatewayClass};
 use stunner_api::v1::GatewayConfig;
-use stunner_cluster::{Cds, CdsFlags, Cluster, ClusterError, ConfigId};
+use stunner_cluster::{Cds, CdsFlags, Cluster, ClusterError, ConfigId, Kind, Selection};
 use stunner_config::Config;
 use stunner_translate::auth_secret_problem;
 
@@ -44,15 +43,16 @@ pub(super) fn now() -> i64 {
 
 /// The Gateways of a namespace, or of all, as far as they may be read.
 pub(super) async fn gateways(cluster: &Cluster, namespace: Option<&str>) -> Asked<Vec<Gateway>> {
-    let reader = Reader::new(cluster.client());
-    reader.list(namespace, ListParams::default()).await
+    let reader = Reader::new(cluster.objects());
+    let all = Selection::default();
+    reader.list(&Kind::of::<Gateway>(), namespace, all).await
 }
 
 /// The classes of a cluster, by which Gateways of others are told from ours.
 pub(super) async fn classes(cluster: &Cluster) -> Asked<Vec<GatewayClass>> {
-    Reader::new(cluster.client())
-        .list_global(ListParams::default())
-        .await
+    let reader = Reader::new(cluster.objects());
+    let all = Selection::default();
+    reader.list(&Kind::of::<GatewayClass>(), None, all).await
 }
 
 /// Everything about one Gateway. `progress` is told what is being asked.
@@ -62,7 +62,7 @@ pub(super) async fn gather(
     wish: &Wish,
     progress: &mut dyn FnMut(&str),
 ) -> Facts {
-    let reader = Reader::new(cluster.client());
+    let reader = Reader::new(cluster.objects());
     progress(&format!(
         "{name}: reading the Gateway and what it refers to"
     ));
@@ -72,7 +72,9 @@ pub(super) async fn gather(
         name: name.clone(),
         only: wish.listener.clone(),
         no_network: wish.network.is_none(),
-        gateway: reader.get(&name.namespace, &name.name).await,
+        gateway: reader
+            .get(&Kind::of::<Gateway>(), Some(&name.namespace), &name.name)
+            .await,
         ..Facts::default()
     };
     let Some(Some(gateway)) = facts.gateway.known().cloned() else {
@@ -96,7 +98,10 @@ pub(super) async fn gather(
 
 /// The class, the GatewayConfig that it names, and the Secret that this one names.
 async fn parameters(reader: &Reader, gateway: &Gateway, facts: &mut Facts) {
-    facts.class = reader.get_global(&gateway.spec.gateway_class_name).await;
+    let classes = Kind::of::<GatewayClass>();
+    facts.class = reader
+        .get(&classes, None, &gateway.spec.gateway_class_name)
+        .await;
     let class: Option<&GatewayClass> = facts.class.known().and_then(Option::as_ref);
     let Some(reference) = class.and_then(|class| class.spec.parameters_ref.as_ref()) else {
         return;
@@ -105,7 +110,10 @@ async fn parameters(reader: &Reader, gateway: &Gateway, facts: &mut Facts) {
     if namespace.is_empty() || reference.name.is_empty() {
         return;
     }
-    facts.config = reader.get(&namespace, &reference.name).await;
+    let configs = Kind::of::<GatewayConfig>();
+    facts.config = reader
+        .get(&configs, Some(&namespace), &reference.name)
+        .await;
     let config: Option<&GatewayConfig> = facts.config.known().and_then(Option::as_ref);
     let Some(spec) = config.map(|config| &config.spec) else {
         return;
@@ -122,7 +130,9 @@ async fn parameters(reader: &Reader, gateway: &Gateway, facts: &mut Facts) {
         .clone()
         .filter(|given| !given.is_empty());
     let name = NamespacedName::new(given.unwrap_or(namespace), &reference.name);
-    let secret: Asked<Option<Secret>> = reader.get(&name.namespace, &name.name).await;
+    let secret: Asked<Option<Secret>> = reader
+        .get(&Kind::of::<Secret>(), Some(&name.namespace), &name.name)
+        .await;
     // Only what is wrong with it goes on.
     let problem = |secret: Secret| auth_secret_problem(&secret).map(|problem| problem.to_string());
     let found = secret.map(|secret| secret.map(problem));
@@ -132,15 +142,24 @@ async fn parameters(reader: &Reader, gateway: &Gateway, facts: &mut Facts) {
 /// The Service, what Kubernetes says about it, and where the cluster runs.
 async fn service(reader: &Reader, facts: &mut Facts) {
     let NamespacedName { namespace, name } = &facts.name;
-    facts.service = reader.get::<Service>(namespace, name).await;
+    let services = Kind::of::<Service>();
+    facts.service = reader.get(&services, Some(namespace), name).await;
     let fields = format!("involvedObject.kind=Service,involvedObject.name={name},type=Warning");
-    let events = reader.list::<Event>(Some(namespace), ListParams::default().fields(&fields));
-    if let Asked::Known(mut events) = events.await {
+    let events: Asked<Vec<Event>> = reader
+        .list(
+            &Kind::of::<Event>(),
+            Some(namespace),
+            Selection::fields(&fields),
+        )
+        .await;
+    if let Asked::Known(mut events) = events {
         events.sort_by_key(|event| event.last_timestamp.as_ref().map(|time| time.0));
         facts.events = events.iter().filter_map(told).collect();
     }
-    let nodes = reader.list_global::<Node>(ListParams::default().limit(10));
-    if let Asked::Known(nodes) = nodes.await {
+    let nodes: Asked<Vec<Node>> = reader
+        .list(&Kind::of::<Node>(), None, Selection::at_most(10))
+        .await;
+    if let Asked::Known(nodes) = nodes {
         facts.provider = nodes.iter().find_map(|node| {
             let spec = node.spec.as_ref();
             let id = spec.and_then(|spec| spec.provider_id.as_deref());

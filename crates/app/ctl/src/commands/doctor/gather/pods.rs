@@ -5,11 +5,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
-use kube::api::ListParams;
 use serde_json::Value;
 use stunner_api::NamespacedName;
 use stunner_api::names::{label, port};
-use stunner_cluster::{Cluster, Http, Place};
+use stunner_cluster::{Cluster, Http, Kind, Place, Selection};
 
 use super::api::Reader;
 use super::failed;
@@ -29,8 +28,9 @@ pub(super) async fn pods(cluster: &Cluster, reader: &Reader, facts: &mut Facts) 
         label::RELATED_GATEWAY_NAME,
         label::RELATED_GATEWAY_NAMESPACE
     );
+    let selected = Selection::labels(&selector);
     let found: Asked<Vec<Pod>> = reader
-        .list(Some(namespace), ListParams::default().labels(&selector))
+        .list(&Kind::of::<Pod>(), Some(namespace), selected)
         .await;
     let mut pods: Vec<PodFacts> = match found.ok() {
         Ok(pods) => pods
@@ -131,7 +131,8 @@ fn trouble(status: &PodStatus) -> Option<String> {
 }
 
 async fn workload(reader: &Reader, namespace: &str, name: &str) -> Asked<Option<WorkloadFacts>> {
-    let found: Asked<Option<Deployment>> = reader.get(namespace, name).await;
+    let deployments = Kind::of::<Deployment>();
+    let found: Asked<Option<Deployment>> = reader.get(&deployments, Some(namespace), name).await;
     match found.ok() {
         Ok(None) => {}
         Ok(Some(deployment)) => {
@@ -147,7 +148,8 @@ async fn workload(reader: &Reader, namespace: &str, name: &str) -> Asked<Option<
         }
         Err(unknown) => return unknown,
     }
-    let found: Asked<Option<DaemonSet>> = reader.get(namespace, name).await;
+    let sets = Kind::of::<DaemonSet>();
+    let found: Asked<Option<DaemonSet>> = reader.get(&sets, Some(namespace), name).await;
     found.map(|set| {
         Some(WorkloadFacts {
             id: format!("DaemonSet {namespace}/{name}"),

@@ -3,12 +3,11 @@
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::ListParams;
-use kube::core::ApiResource;
 use stunner_api::NamespacedName;
 use stunner_api::gateway::{BackendRef, L4Route, ParentRef, RouteStatus};
 use stunner_api::names::{self, condition, label};
 use stunner_api::v1::{StaticService, UdpRoute};
+use stunner_cluster::{Kind, Selection};
 
 use super::api::Reader;
 use crate::commands::doctor::facts::{
@@ -74,9 +73,11 @@ pub(super) async fn routes(reader: &Reader, facts: &mut Facts) {
 
 /// Of all namespaces, or at least of the Gateway's own.
 async fn udp_routes(reader: &Reader, own: &str, unseen: &mut Vec<String>) -> Asked<Vec<Route>> {
-    let mut list: Asked<Vec<UdpRoute>> = reader.list(None, ListParams::default()).await;
+    let kind = Kind::of::<UdpRoute>();
+    let all = Selection::default();
+    let mut list: Asked<Vec<UdpRoute>> = reader.list(&kind, None, all).await;
     if matches!(list, Asked::Forbidden { .. }) {
-        list = reader.list(Some(own), ListParams::default()).await;
+        list = reader.list(&kind, Some(own), all).await;
         unseen.push("UDPRoutes of other namespaces".to_owned());
     }
     list.map(|routes| routes.into_iter().map(ours).collect())
@@ -105,17 +106,11 @@ async fn official(
     unseen: &mut Vec<String>,
 ) -> Vec<Route> {
     for version in names::ROUTE_VERSIONS {
-        let resource = ApiResource {
-            group: names::GATEWAY_GROUP.to_owned(),
-            version: (*version).to_owned(),
-            api_version: format!("{}/{version}", names::GATEWAY_GROUP),
-            kind: kind.to_owned(),
-            plural: plural.to_owned(),
-        };
-        let mut list: Asked<Option<Vec<L4Route>>> = reader.list_dynamic(None, &resource).await;
+        let served = Kind::new(names::GATEWAY_GROUP, version, kind, plural);
+        let mut list: Asked<Option<Vec<L4Route>>> = reader.list_served(&served, None).await;
         if matches!(list, Asked::Forbidden { .. }) {
             unseen.push(format!("{kind}s of {}", names::GATEWAY_GROUP));
-            list = reader.list_dynamic(Some(own), &resource).await;
+            list = reader.list_served(&served, Some(own)).await;
         }
         match list {
             Asked::Known(Some(routes)) => {
@@ -192,7 +187,9 @@ async fn look_at(reader: &Reader, route: &Route, backend: &BackendRef) -> Option
     let found = match (group, kind) {
         ("" | "v1", names::SERVICE_KIND) => service(reader, namespace, name).await,
         (names::GROUP, names::STATIC_SERVICE_KIND) => {
-            let found: Asked<Option<StaticService>> = reader.get(namespace, name).await;
+            let kind = Kind::of::<StaticService>();
+            let found: Asked<Option<StaticService>> =
+                reader.get(&kind, Some(namespace), name).await;
             found.map(|found| {
                 found.map(|it| BackendState::Static {
                     prefixes: it.spec.prefixes.len(),
@@ -210,7 +207,8 @@ async fn look_at(reader: &Reader, route: &Route, backend: &BackendRef) -> Option
 }
 
 async fn service(reader: &Reader, namespace: &str, name: &str) -> Asked<Option<BackendState>> {
-    let found: Asked<Option<Service>> = reader.get(namespace, name).await;
+    let services = Kind::of::<Service>();
+    let found: Asked<Option<Service>> = reader.get(&services, Some(namespace), name).await;
     let service = match found.ok() {
         Ok(Some(service)) => service,
         Ok(None) => return Asked::Known(None),
@@ -221,8 +219,9 @@ async fn service(reader: &Reader, namespace: &str, name: &str) -> Asked<Option<B
         return Asked::Known(Some(BackendState::ExternalName(external)));
     }
     let selector = format!("{}={name}", label::SERVICE_NAME);
-    let selected = ListParams::default().labels(&selector);
-    let slices: Asked<Vec<EndpointSlice>> = reader.list(Some(namespace), selected).await;
+    let selected = Selection::labels(&selector);
+    let kind = Kind::of::<EndpointSlice>();
+    let slices: Asked<Vec<EndpointSlice>> = reader.list(&kind, Some(namespace), selected).await;
     slices.map(|slices| Some(counted(&slices)))
 }
 

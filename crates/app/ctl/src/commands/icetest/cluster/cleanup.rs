@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use stunner_api::names::{GATEWAY_GROUP, GROUP};
 
 use super::NAME;
-use super::store::{Name, Store, called, resource};
+use super::store::{Name, Store, called, kind};
 use crate::failure::Failure;
 
 /// For Kubernetes to empty and remove a namespace.
@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 fn namespace() -> Name {
     Name {
-        resource: resource("v1", "Namespace"),
+        kind: kind("v1", "Namespace"),
         namespace: None,
         name: NAME.to_owned(),
     }
@@ -22,8 +22,8 @@ fn namespace() -> Name {
 
 /// What the test makes outside of its namespace, and the namespace.
 fn outside() -> [Name; 3] {
-    let name = |version: String, kind| Name {
-        resource: resource(&version, kind),
+    let name = |version: String, kind: &str| Name {
+        kind: self::kind(&version, kind),
         namespace: None,
         name: NAME.to_owned(),
     };
@@ -43,7 +43,7 @@ pub(super) async fn leftovers(store: &Store) -> Result<Vec<String>, Failure> {
         for name in outside() {
             match store.find(&name).await {
                 Ok(None) => {}
-                Ok(Some(object)) if object.metadata.deletion_timestamp.is_some() => {
+                Ok(Some(object)) if !object["metadata"]["deletionTimestamp"].is_null() => {
                     going = Some(name);
                 }
                 Ok(Some(_)) => left.push(name.to_string()),
@@ -71,17 +71,45 @@ fn gone(name: &Name, until: Instant) -> Result<(), Failure> {
             ),
             format!(
                 "kubectl get {} {NAME} -o yaml says what holds it, such as a finalizer",
-                name.resource.kind.to_lowercase()
+                name.kind.resource()
             ),
         )),
     }
 }
 
-/// Removes what this test made, the last first.
-pub(super) async fn undo(store: &Store) -> Result<(), Failure> {
+/// Removes what this test made, the last first, until somebody has had enough. What is left is told.
+pub(super) async fn undo(store: &Store, enough: impl Future<Output = ()>) -> Result<(), Failure> {
     let mut made = store.made();
     made.reverse();
-    remove(store, &made).await
+    let removed = tokio::select! {
+        removed = remove(store, &made) => removed,
+        () = enough => Err(Failure::Problem { error: "interrupted".into(), hint: None }),
+    };
+    match removed {
+        Ok(()) => Ok(()),
+        Err(failure) => unfinished(&failure, &store.made()),
+    }
+}
+
+/// What is in a namespace that is being deleted goes with it.
+fn unfinished(why: &Failure, left: &[Name]) -> Result<(), Failure> {
+    let is_staying = |name: &&Name| name.namespace.is_none() || left.contains(&namespace());
+    let left: Vec<&Name> = left.iter().filter(is_staying).collect();
+    let outside = left.iter().filter(|name| name.namespace.is_none());
+    let outside: Vec<String> = outside
+        .map(|name| format!("{}/{}", name.kind.resource(), name.name))
+        .collect();
+    let names: Vec<String> = left.iter().map(ToString::to_string).collect();
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(
+            format!(
+                "not all that the test made is removed: {why}; left: {}",
+                names.join(", ")
+            ),
+            format!("remove it with `kubectl delete {}`", outside.join(" ")),
+        )),
+    }
 }
 
 /// Removes what an earlier test left, and waits until it is gone.
@@ -96,12 +124,12 @@ pub(super) async fn all(store: &Store) -> Result<(), Failure> {
     ];
     let mut names = Vec::new();
     for (version, kind) in kinds {
-        let resource = resource(&version, kind);
-        for object in store.list(&resource, NAME).await {
+        let kind = self::kind(&version, kind);
+        for object in store.list(&kind, NAME).await {
             names.push(Name {
-                resource: resource.clone(),
+                kind: kind.clone(),
                 namespace: Some(NAME.to_owned()),
-                name: called(&object),
+                name: called(&object).to_owned(),
             });
         }
     }
@@ -124,4 +152,37 @@ async fn remove(store: &Store, names: &[Name]) -> Result<(), Failure> {
         }
     }
     first.map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_named_with_the_command_that_removes_it() {
+        let why = Failure::new("no answer", "");
+        let pod = Name {
+            kind: kind("v1", "Pod"),
+            namespace: Some(NAME.to_owned()),
+            name: "icetester".to_owned(),
+        };
+        let [namespace, class, _] = outside();
+        let left = [namespace, class.clone(), pod.clone()];
+        let failure = unfinished(&why, &left).expect_err("left");
+        assert_eq!(
+            failure.to_string(),
+            "not all that the test made is removed: no answer; left: Namespace icetest, GatewayClass icetest, \
+             Pod icetest/icetester"
+        );
+        assert_eq!(
+            failure.hint(),
+            Some(
+                "remove it with `kubectl delete namespaces/icetest gatewayclasses.gateway.networking.k8s.io/icetest`"
+            )
+        );
+        // The namespace goes, and the pod with it.
+        let failure = unfinished(&why, &[class, pod.clone()]).expect_err("left");
+        assert!(!failure.to_string().contains("Pod"), "{failure}");
+        assert!(unfinished(&why, &[pod]).is_ok());
+    }
 }

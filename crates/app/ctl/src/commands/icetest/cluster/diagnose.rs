@@ -1,51 +1,42 @@
 //! What Kubernetes and the operator say, when a test failed.
 
-use kube::api::DynamicObject;
 use serde_json::Value;
 use stunner_api::names::condition::{CONFLICTED, FALSE, TRUE};
 use stunner_api::names::{GATEWAY_GROUP, GROUP};
 use stunner_cluster::Cluster;
 
 use super::NAME;
-use super::store::{Name, Store, called, resource};
+use super::store::{Name, Store, called, kind};
 use crate::output::Output;
 
 /// Tells every condition that is not as it should be, and pods that are not ready.
 pub(super) async fn tell(cluster: &Cluster, store: &Store, out: &mut Output<'_>) {
     let mut lines = Vec::new();
     let class = Name {
-        resource: resource(&format!("{GATEWAY_GROUP}/v1"), "GatewayClass"),
+        kind: kind(&format!("{GATEWAY_GROUP}/v1"), "GatewayClass"),
         namespace: None,
         name: NAME.to_owned(),
     };
     if let Ok(Some(class)) = store.find(&class).await {
-        lines.extend(conditions("GatewayClass", &class, &class.data["status"]));
+        lines.extend(conditions("GatewayClass", &class, &class["status"]));
     }
-    let gateways = resource(&format!("{GATEWAY_GROUP}/v1"), "Gateway");
+    let gateways = kind(&format!("{GATEWAY_GROUP}/v1"), "Gateway");
     for gateway in store.list(&gateways, NAME).await {
-        let status = &gateway.data["status"];
+        let status = &gateway["status"];
         lines.extend(conditions("Gateway", &gateway, status));
         for listener in status["listeners"].as_array().into_iter().flatten() {
             lines.extend(conditions("listener of Gateway", &gateway, listener));
         }
     }
-    let routes = resource(&format!("{GROUP}/v1"), "UDPRoute");
+    let routes = kind(&format!("{GROUP}/v1"), "UDPRoute");
     for route in store.list(&routes, NAME).await {
-        for parent in route.data["status"]["parents"]
-            .as_array()
-            .into_iter()
-            .flatten()
-        {
+        for parent in route["status"]["parents"].as_array().into_iter().flatten() {
             lines.extend(conditions("UDPRoute", &route, parent));
         }
     }
-    let deployments = resource("apps/v1", "Deployment");
+    let deployments = kind("apps/v1", "Deployment");
     for deployment in store.list(&deployments, NAME).await {
-        lines.extend(conditions(
-            "Deployment",
-            &deployment,
-            &deployment.data["status"],
-        ));
+        lines.extend(conditions("Deployment", &deployment, &deployment["status"]));
     }
     for pod in cluster.pods(Some(NAME), "").await.unwrap_or_default() {
         if !pod.ready {
@@ -71,7 +62,7 @@ pub(super) async fn tell(cluster: &Cluster, store: &Store, out: &mut Output<'_>)
 const REPLICA_FAILURE: &str = "ReplicaFailure";
 
 /// The conditions that are not as they should be: True, but for two that tell of problems.
-fn conditions(kind: &str, object: &DynamicObject, status: &Value) -> Vec<String> {
+fn conditions(what: &str, object: &Value, status: &Value) -> Vec<String> {
     let name = called(object);
     let all = status["conditions"].as_array().into_iter().flatten();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -83,7 +74,7 @@ fn conditions(kind: &str, object: &DynamicObject, status: &Value) -> Vec<String>
     })
     .map(|condition| {
         format!(
-            "{kind} {name}: {}={} ({}): {}",
+            "{what} {name}: {}={} ({}): {}",
             text(&condition["type"]),
             text(&condition["status"]),
             text(&condition["reason"]),

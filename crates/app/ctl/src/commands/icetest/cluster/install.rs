@@ -3,7 +3,7 @@
 use serde_json::Value;
 use stunner_api::names::{DEFAULT_DATAPLANE, GATEWAY_GROUP, GROUP};
 
-use super::store::{Name, Store, resource};
+use super::store::{Name, Store, kind};
 use crate::failure::Failure;
 
 /// The kinds that the test makes.
@@ -16,22 +16,11 @@ const NEEDED: &[(&str, &[&str])] = &[
 pub(super) async fn check(store: &Store) -> Result<(), Failure> {
     for (group, kinds) in NEEDED {
         let version = format!("{group}/v1");
-        let served = match store.client().list_api_group_resources(&version).await {
-            Ok(list) => list.resources.into_iter().map(|it| it.name).collect(),
-            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
-            Err(error) => {
-                let name = Name {
-                    resource: resource("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
-                    namespace: None,
-                    name: version,
-                };
-                return Err(super::store::failed("read", &name, &error));
-            }
-        };
+        let served = store.objects().served(&version).await?;
         let missing: Vec<&str> = kinds
             .iter()
             .copied()
-            .filter(|kind| !served.iter().any(|name: &String| name == kind))
+            .filter(|kind| !served.iter().any(|name| name == kind))
             .collect();
         if !missing.is_empty() {
             let hint = match *group {
@@ -57,10 +46,10 @@ pub(super) async fn check(store: &Store) -> Result<(), Failure> {
 /// The spec of the default Dataplane, to be cloned.
 pub(super) async fn dataplane(store: &Store) -> Result<Option<Value>, Failure> {
     let name = Name {
-        resource: resource(&format!("{GROUP}/v1"), "Dataplane"),
+        kind: kind(&format!("{GROUP}/v1"), "Dataplane"),
         namespace: None,
         name: DEFAULT_DATAPLANE.to_owned(),
     };
     let found = store.find(&name).await?;
-    Ok(found.map(|object| object.data["spec"].clone()))
+    Ok(found.map(|object| object["spec"].clone()))
 }

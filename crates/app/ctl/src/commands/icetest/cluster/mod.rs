@@ -10,9 +10,12 @@ mod wait;
 
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use stunner_client::ServerTransport;
 use stunner_cluster::{AuthFlags, Cluster, Place};
+use stunner_credentials::Secret;
 use stunner_peer::IceServer;
+use stunner_process::Signals;
 
 use self::store::Store;
 use super::call::Terms;
@@ -48,12 +51,13 @@ struct Stage<'a> {
     store: Store,
     transports: Vec<ServerTransport>,
     /// The icetester's.
-    token: String,
+    token: Secret,
 }
 
 pub(super) async fn run(
     options: &super::Options,
     globals: &Globals,
+    signals: &Signals,
     ledger: &Ledger,
     out: &mut Output<'_>,
 ) -> Result<(), Failure> {
@@ -65,24 +69,31 @@ pub(super) async fn run(
     let mut stage = Stage {
         options,
         globals,
-        store: Store::of(cluster.client().clone()),
+        store: Store::of(cluster.objects()),
         cluster,
         transports,
-        token: objects::random(32),
+        token: objects::random(32).into(),
     };
-    let mut test = series::within(options.timeout, stage.test(ledger, out)).await;
-    // Whatever happened: the signal that ended the test is not to end the cleaning.
-    if stage.store.has_made_something() {
-        out.note("Removing what the test made...");
-        match cleanup::undo(&stage.store).await {
-            Ok(()) => {
-                out.note("Removing what the test made... completed");
-                if let Err(Failure::Problem { hint, .. }) = &mut test {
-                    hint.get_or_insert_with(|| "what the test made has been removed".to_owned());
-                }
+    let mut test = series::within(options.timeout, signals, stage.test(ledger, out)).await;
+    // Whatever happened: the signal that ended the test is not to end the cleaning, but the next one is.
+    if !stage.store.has_made_something() {
+        return test;
+    }
+    let enough = match signals.at_least(1).now_or_never() {
+        Some(()) => signals.at_least(2),
+        None => signals.at_least(1),
+    };
+    out.note("Removing what the test made...");
+    match (&mut test, cleanup::undo(&stage.store, enough).await) {
+        (Ok(()), Ok(())) => out.note("Removing what the test made... completed"),
+        (Err(failure), Ok(())) => {
+            out.note("Removing what the test made... completed");
+            if let Failure::Problem { hint, .. } = failure {
+                hint.get_or_insert_with(|| "what the test made has been removed".to_owned());
             }
-            Err(failure) => out.report(&failure),
         }
+        (Ok(()), Err(failure)) => return Err(failure),
+        (Err(_), Err(failure)) => out.report(&failure),
     }
     test
 }
@@ -94,7 +105,7 @@ impl Stage<'_> {
         let made = objects::all(
             &self.options.cluster,
             &self.transports,
-            &self.token,
+            self.token.expose(),
             install::dataplane(&self.store).await?,
         )?;
         step(

@@ -1,24 +1,27 @@
 //! Objects in the API server, and which of them are ours.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, PostParams};
-use kube::{Client, ResourceExt};
 use serde_json::Value;
+use stunner_cluster::{ClusterError, Kind, Objects, Selection};
 
 use crate::failure::Failure;
+
+/// For one answer of the API server. A test asks for a dozen things, one after another, and again when it cleans up.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where an object is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
-    pub(super) resource: ApiResource,
+    pub(super) kind: Kind,
     pub(super) namespace: Option<String>,
     pub(super) name: String,
 }
 
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let kind = &self.resource.kind;
+        let kind = &self.kind;
         match &self.namespace {
             Some(namespace) => write!(f, "{kind} {namespace}/{}", self.name),
             None => write!(f, "{kind} {}", self.name),
@@ -28,22 +31,22 @@ impl std::fmt::Display for Name {
 
 /// The API server as the test uses it.
 pub(super) struct Store {
-    client: Client,
+    objects: Objects,
     /// In the order they were made. A name stands here before the request is sent: a request that is cut short by a
     /// signal may have been obeyed.
     made: Mutex<Vec<Name>>,
 }
 
 impl Store {
-    pub(super) fn of(client: Client) -> Self {
+    pub(super) fn of(objects: Objects) -> Self {
         Store {
-            client,
+            objects: objects.within(PATIENCE),
             made: Mutex::default(),
         }
     }
 
-    pub(super) fn client(&self) -> &Client {
-        &self.client
+    pub(super) fn objects(&self) -> &Objects {
+        &self.objects
     }
 
     pub(super) fn made(&self) -> Vec<Name> {
@@ -63,13 +66,12 @@ impl Store {
 
     async fn create(&self, object: Value) -> Result<(), Failure> {
         let name = name_of(&object)?;
-        let object: DynamicObject = serde_json::from_value(object).map_err(internal)?;
         self.note(&name);
-        let api = self.api(&name);
-        let created = api.create(&PostParams::default(), &object).await;
-        created.map(drop).map_err(|error| {
+        let namespace = name.namespace.as_deref();
+        let created = self.objects.create(&name.kind, namespace, &object).await;
+        created.map_err(|error| {
             // What the API server refused was not made, and what somebody else has made is not ours to remove.
-            if matches!(&error, kube::Error::Api(status) if status.code < 500) {
+            if error.is_refusal() {
                 self.forget(&name);
             }
             failed("create", &name, &error)
@@ -89,43 +91,34 @@ impl Store {
     }
 
     /// The object, if it exists.
-    pub(super) async fn find(&self, name: &Name) -> Result<Option<DynamicObject>, Failure> {
-        let found = self.api(name).get_opt(&name.name).await;
-        found.map_err(|error| failed("read", name, &error))
+    pub(super) async fn find(&self, name: &Name) -> Result<Option<Value>, Failure> {
+        let namespace = name.namespace.as_deref();
+        let found = self.objects.get(&name.kind, namespace, &name.name).await;
+        found.map_err(|error| failed("get", name, &error))
     }
 
-    /// Deletes an object, if it exists.
+    /// Deletes an object, if it exists. Nobody waits for calls of a test to end.
     pub(super) async fn delete(&self, name: &Name) -> Result<(), Failure> {
-        // Nobody waits for calls of a test to end.
-        let params = DeleteParams::background().grace_period(0);
-        match self.api(name).delete(&name.name, &params).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            Err(error) => Err(failed("delete", name, &error)),
-        }
+        let namespace = name.namespace.as_deref();
+        let deleted = self.objects.delete_now(&name.kind, namespace, &name.name);
+        let deleted = deleted.await;
+        deleted.map_err(|error| failed("delete", name, &error))?;
+        self.forget(name);
+        Ok(())
     }
 
     /// All objects of a kind in the test's namespace.
-    pub(super) async fn list(&self, resource: &ApiResource, namespace: &str) -> Vec<DynamicObject> {
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.client.clone(), namespace, resource);
-        let listed = api.list(&Default::default()).await;
-        listed.map(|list| list.items).unwrap_or_default()
-    }
-
-    fn api(&self, name: &Name) -> Api<DynamicObject> {
-        match &name.namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &name.resource),
-            None => Api::all_with(self.client.clone(), &name.resource),
-        }
+    pub(super) async fn list(&self, kind: &Kind, namespace: &str) -> Vec<Value> {
+        let all = Selection::default();
+        let listed = self.objects.list(kind, Some(namespace), all).await;
+        listed.unwrap_or_default()
     }
 }
 
 /// A kind that the test makes or looks at.
-pub(super) fn resource(api_version: &str, kind: &str) -> ApiResource {
+pub(super) fn kind(api_version: &str, kind: &str) -> Kind {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let gvk = GroupVersionKind::gvk(group, version, kind);
-    ApiResource::from_gvk_with_plural(&gvk, &plural(kind))
+    Kind::new(group, version, kind, &plural(kind))
 }
 
 fn plural(kind: &str) -> String {
@@ -143,58 +136,37 @@ fn name_of(object: &Value) -> Result<Name, Failure> {
         text(&object["kind"]),
         text(&object["metadata"]["name"]),
     ) else {
-        return Err(internal("an object without a name"));
+        return Err(Failure::new(
+            "the test is broken: an object without a name",
+            "please report it with the command line",
+        ));
     };
     Ok(Name {
-        resource: resource(&version, &kind),
+        kind: self::kind(&version, &kind),
         namespace: text(&object["metadata"]["namespace"]),
         name,
     })
 }
 
-fn internal(what: impl std::fmt::Display) -> Failure {
-    Failure::new(
-        format!("the test is broken: {what}"),
-        "please report it with the command line",
-    )
-}
-
-pub(super) fn failed(verb: &str, name: &Name, error: &kube::Error) -> Failure {
-    let plural = &name.resource.plural;
-    let group = &name.resource.group;
-    match error {
-        kube::Error::Api(status) => {
-            let hint = match status.code {
-                401 => "log in again, or give another --context, --user or --token".to_owned(),
-                403 => format!(
-                    "the test needs the right to {verb} {plural}{}{group}; an administrator of the cluster has it",
-                    if group.is_empty() { "" } else { "." }
-                ),
-                404 => "is the kind installed? see deploy/crds".to_owned(),
-                409 => "somebody else has made it meanwhile; does another test run?".to_owned(),
-                _ => "the API server says why".to_owned(),
-            };
-            Failure::new(format!("cannot {verb} {name}: {}", status.message), hint)
+fn failed(verb: &str, name: &Name, error: &ClusterError) -> Failure {
+    let hint = match error {
+        ClusterError::Forbidden { resource, .. } => Some(format!(
+            "the test needs the right to {verb} {resource}; an administrator of the cluster has it"
+        )),
+        ClusterError::Refused { code: 409, .. } => {
+            Some("somebody else has made it meanwhile; does another test run?".to_owned())
         }
-        error => Failure::new(
-            format!("cannot {verb} {name}: {}", innermost(error)),
-            "check that the API server can be reached, and --kubeconfig and --context",
-        ),
+        error => error.hint(),
+    };
+    Failure::Problem {
+        error: format!("cannot {verb} {name}: {error}").into(),
+        hint,
     }
-}
-
-/// The cause itself says more than the words of the libraries around it.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
 }
 
 /// `metadata.name`, for messages.
-pub(super) fn called(object: &DynamicObject) -> String {
-    object.name_any()
+pub(super) fn called(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -212,9 +184,13 @@ mod tests {
             ("stunner.l7mp.io/v1", "UDPRoute", "udproutes"),
             ("v1", "Service", "services"),
         ] {
-            let resource = resource(version, kind);
-            assert_eq!(resource.plural, plural);
-            assert_eq!(resource.api_version, version);
+            let (group, _) = version.split_once('/').unwrap_or_default();
+            let resource = match group.is_empty() {
+                true => plural.to_owned(),
+                false => format!("{plural}.{group}"),
+            };
+            assert_eq!(self::kind(version, kind).resource(), resource);
+            assert_eq!(self::kind(version, kind).api_version(), version);
         }
     }
 }

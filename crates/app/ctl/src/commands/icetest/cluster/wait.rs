@@ -11,7 +11,7 @@ use stunner_cluster::{Cluster, ConfigId, Scope};
 
 use super::NAME;
 use super::objects::{gateway_name, icetester};
-use super::store::{Name, Store, resource};
+use super::store::{Name, Store, kind};
 use crate::failure::Failure;
 
 /// How often it is looked.
@@ -71,7 +71,7 @@ async fn missing(
 /// Why a Gateway cannot be used yet.
 async fn gateway(store: &Store, name: &str) -> Result<Option<Failure>, Failure> {
     let name = Name {
-        resource: resource(&format!("{GATEWAY_GROUP}/v1"), "Gateway"),
+        kind: kind(&format!("{GATEWAY_GROUP}/v1"), "Gateway"),
         namespace: Some(NAME.to_owned()),
         name: name.to_owned(),
     };
@@ -81,7 +81,7 @@ async fn gateway(store: &Store, name: &str) -> Result<Option<Failure>, Failure> 
             "does another test run?",
         )));
     };
-    let status = &gateway.data["status"];
+    let status = &gateway["status"];
     let conditions = status["conditions"].as_array();
     // Unknown is what the CRD says for as long as no operator says anything.
     let programmed = conditions.and_then(|all| {
