@@ -25,11 +25,14 @@ pub(crate) struct Globals {
 
 impl Globals {
     pub(super) fn from_given(given: &Given<'_>, has_wide: bool) -> Result<Globals, UsageError> {
-        let said = given.value(&flags::LOG_LEVEL, levels)?;
-        let log = match (given.switch(&flags::VERBOSE)?, said) {
-            (true, _) => "all:TRACE".to_owned(),
-            (false, Some(said)) => said,
-            (false, None) => flags::LOG_LEVEL.default.to_owned(),
+        // A flag on the command line beats the other one's variable; of two flags `--loglevel` says more.
+        let verbose = given.switch(&flags::VERBOSE)?;
+        let verbose_first =
+            given.on_command_line(&flags::VERBOSE) && !given.on_command_line(&flags::LOG_LEVEL);
+        let log = match given.value(&flags::LOG_LEVEL, levels)? {
+            Some(said) if !(verbose && verbose_first) => said,
+            _ if verbose => "all:TRACE".to_owned(),
+            _ => flags::LOG_LEVEL.default.to_owned(),
         };
         // The Kubernetes client logs as an error what becomes an error of the command, with its hint, anyway; and what
         // it cannot read, which may hold secrets.

@@ -13,7 +13,7 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use stunner_flags::{EXIT_USAGE, Environment, UsageError};
+use stunner_flags::{EXIT_USAGE, Environment, Given, UsageError};
 use stunner_telemetry::logging;
 
 pub(crate) use globals::Globals;
@@ -50,8 +50,8 @@ fn parse(args: impl Iterator<Item = OsString>, env: Environment<'_>) -> Result<W
         ));
     };
     match name.as_str() {
-        "help" => return help_of(&line.words),
-        "version" => return Ok(Wish::Print(format!("stunnerctl {VERSION}\n"))),
+        "help" => return help_of(&help::ROOT.read(line.words.into_iter(), env)?),
+        "version" => return version(&help::ROOT.read(line.words.into_iter(), env)?),
         _ => {}
     }
     let Some(entry) = commands::find(&name) else {
@@ -67,19 +67,29 @@ fn parse(args: impl Iterator<Item = OsString>, env: Environment<'_>) -> Result<W
     Ok(Wish::Command(Box::new(command), Box::new(globals)))
 }
 
+fn version(given: &Given<'_>) -> Result<Wish, UsageError> {
+    match given.positionals() {
+        [] => Ok(Wish::Print(format!("stunnerctl {VERSION}\n"))),
+        [extra, ..] => Err(UsageError::new(
+            format!("unexpected argument `{extra}`"),
+            "`version` takes none",
+        )),
+    }
+}
+
 /// `stunnerctl help COMMAND` is the same as `stunnerctl COMMAND --help`.
-fn help_of(words: &[OsString]) -> Result<Wish, UsageError> {
-    match words.get(1..).unwrap_or_default() {
+fn help_of(given: &Given<'_>) -> Result<Wish, UsageError> {
+    match given.positionals() {
         [] => Ok(Wish::Print(help::overview())),
-        [name] => {
-            let name = name.to_string_lossy();
-            match commands::find(&name) {
-                Some(entry) => Ok(Wish::Print(entry.program.help())),
-                None => Err(help::unknown(&name)),
+        [name] => match commands::find(name) {
+            Some(entry) => Ok(Wish::Print(entry.program.help())),
+            None if ["help", "version"].contains(&name.as_str()) => {
+                Ok(Wish::Print(help::overview()))
             }
-        }
+            None => Err(help::unknown(name)),
+        },
         [_, extra, ..] => Err(UsageError::new(
-            format!("unexpected argument `{}`", extra.to_string_lossy()),
+            format!("unexpected argument `{extra}`"),
             "`help` takes one command",
         )),
     }
@@ -93,16 +103,14 @@ pub fn main() -> ExitCode {
         Ok(Wish::Print(text)) => exit(out.text(&text).map(|()| Outcome::Fine), &mut out),
         Ok(Wish::Command(command, globals)) => {
             let log = logging::init_on(logging::Format::Text, &globals.log, std::io::stderr()).ok();
-            let ended = match tokio::runtime::Builder::new_multi_thread()
-                .enable_all()
-                .build()
-            {
-                Ok(runtime) => runtime.block_on(command.run(*globals, &mut out)),
-                Err(error) => Err(Failure::new(
-                    format!("cannot start: {error}"),
-                    "the limits of this process (`ulimit -a`) may be too low",
-                )),
-            };
+            let mut runtime = tokio::runtime::Builder::new_multi_thread();
+            let ended = stunner_process::block_on(&mut runtime, command.run(*globals, &mut out))
+                .unwrap_or_else(|error| {
+                    Err(Failure::new(
+                        format!("cannot start: {error}"),
+                        "the limits of this process (`ulimit -a`) may be too low",
+                    ))
+                });
             if let Some(log) = log {
                 log.flush(std::time::Duration::from_millis(200));
             }

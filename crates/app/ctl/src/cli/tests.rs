@@ -241,6 +241,10 @@ fn log_levels_are_checked_and_the_kubernetes_client_kept_quiet() {
             "all:INFO,kube_client:DISABLE",
         ),
         (&["config", "-l", "kube_client:DEBUG"], "kube_client:DEBUG"),
+        (
+            &["config", "-v", "-l", "all:WARN"],
+            "all:WARN,kube_client:DISABLE",
+        ),
     ] {
         assert_eq!(command(words).1.log, levels);
     }
