@@ -295,6 +295,12 @@ impl Controller {
         self.push(Vec::new(), Vec::new()).await;
     }
 
+    /// New allocations are let in again.
+    pub async fn stop_draining(&mut self) {
+        self.draining = false;
+        self.push(Vec::new(), Vec::new()).await;
+    }
+
     /// The listening ports of other dataplanes of this process are not for our clients either.
     pub async fn follow_neighbours(&mut self) {
         if self.neighbours != self.member.neighbours() {

@@ -80,7 +80,7 @@ impl Host {
     }
 
     /// Whether some dataplane listens there.
-    pub(crate) fn is_listening(&self, transport: PeerTransport, port: u16) -> bool {
+    pub fn is_listening(&self, transport: PeerTransport, port: u16) -> bool {
         let members = self.shared.members.borrow();
         members
             .values()

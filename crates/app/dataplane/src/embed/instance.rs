@@ -44,7 +44,8 @@ impl fmt::Display for Applied {
 /// What the task may be asked for.
 enum Request {
     Apply(Box<Config>, oneshot::Sender<Result<Applied, PrepareError>>),
-    Drain(oneshot::Sender<()>),
+    StartDraining(oneshot::Sender<()>),
+    StopDraining(oneshot::Sender<()>),
     Stop(oneshot::Sender<()>),
 }
 
@@ -95,7 +96,18 @@ impl Instance {
     /// New allocations are refused from now on; configurations still apply.
     pub async fn start_draining(&self) {
         let (answer, answered) = oneshot::channel();
-        self.ask(Request::Drain(answer), answered).await;
+        self.ask(Request::StartDraining(answer), answered).await;
+    }
+
+    /// New allocations are let in again, as if there had been no drain.
+    pub async fn stop_draining(&self) {
+        let (answer, answered) = oneshot::channel();
+        self.ask(Request::StopDraining(answer), answered).await;
+    }
+
+    /// All allocations, those without traffic included.
+    pub fn live_allocations(&self) -> u64 {
+        self.state.metrics.allocations_active()
     }
 
     /// Allocations that hold a drain, counted now; `None` when a shard does not answer.
@@ -151,9 +163,15 @@ impl Caretaker {
                         let applied = self.apply(*config).await;
                         let _ = answer.send(applied);
                     }
-                    Request::Drain(answer) => {
+                    Request::StartDraining(answer) => {
                         if !std::mem::replace(&mut self.draining, true) {
                             self.plane.start_draining().await;
+                        }
+                        let _ = answer.send(());
+                    }
+                    Request::StopDraining(answer) => {
+                        if std::mem::take(&mut self.draining) {
+                            self.plane.stop_draining().await;
                         }
                         let _ = answer.send(());
                     }

@@ -40,6 +40,8 @@ pub(crate) struct Plane {
     /// Who comes for an ICE test; to be given to the controller.
     pub visitors: mpsc::UnboundedReceiver<Visitors>,
     threads: Vec<JoinHandle<()>>,
+    /// It has a configuration to serve.
+    is_configured: bool,
     /// What the event stream was told last of a drain.
     remaining: Option<u64>,
 }
@@ -100,6 +102,7 @@ impl Plane {
             answers,
             visitors,
             threads,
+            is_configured: false,
             remaining: None,
         })
     }
@@ -109,6 +112,7 @@ impl Plane {
         let reconciled = self.controller.reconcile(config).await;
         let reconciled = reconciled.map_err(|ReconcileError::Prepare(error)| error)?;
         self.state.set_config(Arc::clone(self.controller.config()));
+        self.is_configured = true;
         if self.state.phase() == Phase::NotReady {
             self.state.set_phase(Phase::Ready);
         }
@@ -152,6 +156,19 @@ impl Plane {
         self.state.set_phase(Phase::Terminating);
         self.controller.metrics().draining.set(1);
         self.controller.start_draining().await;
+    }
+
+    /// Serves as before the drain.
+    pub async fn stop_draining(&mut self) {
+        self.controller.stop_draining().await;
+        self.remaining = None;
+        let metrics = self.controller.metrics();
+        metrics.drain_remaining_allocations.set(0);
+        metrics.draining.set(0);
+        self.state.set_phase(match self.is_configured {
+            true => Phase::Ready,
+            false => Phase::NotReady,
+        });
     }
 
     /// Allocations that hold the drain, told to whoever listens when they are not as many as before; `None` when a

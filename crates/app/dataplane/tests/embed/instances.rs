@@ -211,3 +211,45 @@ async fn a_draining_instance_keeps_its_sessions_takes_no_new_ones_and_still_foll
         Err(PrepareError::Stopped)
     ));
 }
+
+#[tokio::test]
+async fn a_drain_that_is_called_off_leaves_no_trace() {
+    let host = Host::new();
+    let instance = start(&host, "ns/a");
+    instance.start_draining().await;
+    instance.stop_draining().await;
+    assert!(
+        matches!(instance.dataplane().readiness(), Readiness::NotReady { why } if why != "draining"),
+        "it has nothing to serve yet"
+    );
+    instance.start_draining().await;
+    let port = free_port();
+    instance.apply(config("ns/a", &[port])).await.unwrap();
+    instance.stop_draining().await;
+    let peer = echo().await;
+    let mut client = TurnClient::allocate(port).await;
+    client.bind_channel(peer).await;
+
+    instance.start_draining().await;
+    let refused = TurnClient::new(port).await.try_allocate().await;
+    assert!(matches!(refused, Event::Error { .. }), "{refused:?}");
+    let says = |gauge: &str, value: u64| {
+        let metrics = instance.dataplane().metrics();
+        let mut samples = metrics.lines();
+        let (gauge, value) = (format!("{gauge}{{"), format!("}} {value}"));
+        samples.any(|sample| sample.starts_with(&gauge) && sample.ends_with(&value))
+    };
+    until("a count of what is left", async || {
+        says("stunner_drain_remaining_allocations", 1)
+    })
+    .await;
+    assert!(says("stunner_draining", 1));
+    instance.stop_draining().await;
+    assert!(client.echoes(peer).await);
+    TurnClient::allocate(port).await;
+    assert_eq!(instance.dataplane().readiness(), Readiness::Ready);
+    assert_eq!(instance.dataplane().status()["status"], "READY");
+    assert!(says("stunner_draining", 0));
+    assert!(says("stunner_drain_remaining_allocations", 0));
+    instance.stop().await;
+}
