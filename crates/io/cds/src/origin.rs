@@ -1,7 +1,7 @@
 //! The places a configuration can come from, as users write them.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
 use hyper::Uri;
@@ -141,6 +141,10 @@ fn looks_like_server(text: &str) -> bool {
 impl CdsServer {
     /// Reads a server address: `HOST`, `HOST:PORT`, or a URL.
     pub fn parse(address: &str, default_port: u16) -> Result<CdsServer, OriginError> {
+        // An IPv6 address alone needs no brackets: there is no port to tell from it.
+        if let Ok(address) = address.parse::<Ipv6Addr>() {
+            return CdsServer::parse(&format!("[{address}]"), default_port);
+        }
         match address.split_once("://") {
             None => CdsServer::from_url(address, address, false, default_port),
             Some(_) => match Origin::parse(address)? {
@@ -370,6 +374,7 @@ mod tests {
         );
         for (address, url) in [
             ("10.0.0.1", "http://10.0.0.1:13480"),
+            ("fd00::5", "http://[fd00::5]:13480"),
             ("10.0.0.1:1", "http://10.0.0.1:1"),
             ("cds.svc", "http://cds.svc:13480"),
             ("https://cds:2/p", "https://cds:2/p"),

@@ -53,7 +53,7 @@ struct Question<'a> {
 
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
-    task: JoinHandle<()>,
+    task: JoinHandle<hyper::Result<()>>,
 }
 
 impl Drop for Connection {
@@ -197,10 +197,14 @@ impl Http {
         }
         let mut connection = self.connect().await?;
         let sent = connection.sender.send_request(self.request(question)?);
-        let response = sent
-            .await
-            .map_err(|error| self.unreachable(innermost(&error)))?;
-        Ok((connection, response))
+        match sent.await {
+            Ok(response) => Ok((connection, response)),
+            // Where the stream ended first, only the connection knows why.
+            Err(error) => Err(match (&mut connection.task).await {
+                Ok(Err(cause)) => self.unreachable(innermost(&cause)),
+                _ => self.unreachable(innermost(&error)),
+            }),
+        }
     }
 
     /// The rest of an answer. A long one may take its time while more of it keeps coming.
@@ -240,9 +244,7 @@ impl Http {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| self.unreachable(innermost(&error)))?;
-        let task = tokio::spawn(async move {
-            let _ = connection.await;
-        });
+        let task = tokio::spawn(connection);
         Ok(Connection { sender, task })
     }
 

@@ -1,7 +1,6 @@
 //! Where something is, and a stream to it.
 
 use std::fmt;
-use std::net::Ipv6Addr;
 
 use stunner_api::NamespacedName;
 use stunner_cds::{CdsServer, LoadError, Options, connect};
@@ -42,13 +41,8 @@ impl fmt::Display for Place {
 impl Place {
     /// Reads `HOST`, `HOST:PORT` or an `http` or `https` URL.
     pub fn direct(address: &str, default_port: u16) -> Result<Place, ClusterError> {
-        let address = address.trim();
-        // An IPv6 address alone needs no brackets: there is no port to tell from it.
-        let server = match address.parse::<Ipv6Addr>() {
-            Ok(address) => CdsServer::parse(&format!("[{address}]"), default_port),
-            Err(_) => CdsServer::parse(address, default_port),
-        };
-        Ok(Place::Direct(server?))
+        let server = CdsServer::parse(address.trim(), default_port)?;
+        Ok(Place::Direct(server))
     }
 
     pub fn pod(cluster: &Cluster, pod: &NamespacedName, port: u16) -> Place {
@@ -56,6 +50,14 @@ impl Place {
             cluster: cluster.clone(),
             pod: pod.clone(),
             port,
+        }
+    }
+
+    /// The host; that of a pod, to which a way is opened from here, is this one.
+    pub fn host(&self) -> &str {
+        match self {
+            Place::Direct(server) => &server.host,
+            Place::Pod { .. } => "localhost",
         }
     }
 
