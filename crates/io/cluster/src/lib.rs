@@ -35,7 +35,8 @@ const SCOPE: &str = "cluster";
 
 pub use admin::{
     Admin, ClusterStatistics, Denial, Denials, Explain, Explanation, Filter, GatewayStatistics,
-    Grounds, ListenerStatistics, Session, SessionPeer, Sessions, Statistics, Volume,
+    Grounds, GuestServer, IceTest, ListenerStatistics, Session, SessionPeer, Sessions, Statistics,
+    Volume,
 };
 pub use cds::{Cds, ConfigWatch, Discovered, WatchEvent};
 pub use cluster::Cluster;

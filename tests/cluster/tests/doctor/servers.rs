@@ -96,6 +96,30 @@ fn closed_ports_and_silence_are_told_apart() {
     );
 }
 
+/// Nobody who looks at a server without a cluster has a load balancer to look at.
+#[test]
+fn a_server_without_a_cluster_gets_hints_of_its_own() {
+    let ca = TestCa::new();
+    let config = Config::standard(&ca.ecdsa("turn"));
+    let _server = Stunnerd::start(&config);
+    let tls = config.port("tls");
+    let plain = format!("turn:127.0.0.1:{tls}?transport=tcp");
+    let closed = format!("turn:127.0.0.1:{}?transport=tcp", free_port());
+    for (uri, hop, hint) in [
+        (plain.as_str(), "stun", "a TLS port is `turns:"),
+        (&closed, "stun", "see whether the server runs"),
+        ("turn:turn.invalid", "dns", "check the spelling"),
+    ] {
+        let (code, found) = walk(&["--turn", uri]);
+        assert_eq!((code, &found["deadHop"]), (Some(1), &Value::from(hop)));
+        let text = found.to_string();
+        assert!(text.contains(hint), "{uri}: {found:#}");
+        for word in ["kubectl", "Gateway", "load balancer"] {
+            assert!(!text.contains(word), "{uri}: {found:#}");
+        }
+    }
+}
+
 #[test]
 fn mistakes_on_the_command_line_are_usage() {
     for args in [
@@ -125,16 +149,29 @@ fn a_process_is_asked_for_its_listeners() {
     let ca = TestCa::new();
     let config = Config::standard(&ca.ecdsa("turn"));
     let server = Stunnerd::start(&config);
-    let (health, _) = config
-        .endpoint("healthcheck_endpoint")
-        .expect("a status page");
-    let port = health.rsplit_once(':').expect("a port").1.to_owned();
     let admin = server.admin_address().to_owned();
-    let here = ["--admin", &admin, "--health-port", &port];
-    let (code, found) = walk(&[&here[..], &["--username", USER, "--password", PASSWORD]].concat());
-    assert_eq!(code, Some(0), "{found:#}");
-    assert_eq!(lines(&found, "pods")[0]["verdict"], "ok", "{found:#}");
-    assert_eq!(lines(&found, "allocate").len(), 4, "{found:#}");
+    let here = ["--admin", &admin];
+    // With credentials that are given, and as a guest.
+    for given in [&["--username", USER, "--password", PASSWORD][..], &[]] {
+        let (code, found) = walk(&[&here[..], given].concat());
+        assert_eq!(code, Some(0), "{found:#}");
+        assert_eq!(lines(&found, "pods")[0]["verdict"], "ok", "{found:#}");
+        let allocated = lines(&found, "allocate");
+        assert_eq!(allocated.len(), 4, "{found:#}");
+        assert!(
+            allocated.iter().all(|it| it["verdict"] == "ok"),
+            "{found:#}"
+        );
+        // A guest has a peer to reach.
+        let reached = lines(&found, "peer").len();
+        assert_eq!(reached, if given.is_empty() { 4 } else { 0 }, "{found:#}");
+    }
+    let (code, found) = walk(&[&here[..], &["--username", USER, "--password", "no"]].concat());
+    assert_eq!(
+        (code, &found["deadHop"]),
+        (Some(1), &Value::from("allocate")),
+        "{found:#}"
+    );
     let (code, found) = walk(&[&here[..], &["--listener", "none"]].concat());
     assert_eq!(
         (code, &found["deadHop"]),

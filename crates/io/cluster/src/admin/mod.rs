@@ -1,6 +1,7 @@
 //! The admin API of dataplanes, and what they tell beside it.
 
 mod api;
+mod ice_test;
 mod statistics;
 
 use serde_json::Value;
@@ -10,6 +11,7 @@ use stunner_api::names::port;
 pub use api::{
     Denial, Denials, Explain, Explanation, Filter, Grounds, Session, SessionPeer, Sessions, Volume,
 };
+pub use ice_test::{GuestServer, IceTest};
 pub use statistics::{ClusterStatistics, GatewayStatistics, ListenerStatistics, Statistics};
 
 use crate::cluster::Cluster;

@@ -48,6 +48,9 @@ pub struct ListenerStatistics {
     /// As in the configuration; `None` where the listener is gone and its sessions go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
+    /// Where clients are told to go, `None` as above. The host may be a wildcard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
     pub allocations: u64,
     pub denials: u64,
     pub from_clients: Volume,

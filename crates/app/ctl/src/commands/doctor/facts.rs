@@ -203,6 +203,8 @@ pub(super) enum Tried<T> {
     },
     /// No TLS or DTLS could be agreed on.
     Handshake(String),
+    /// Something answers that does not speak TURN, or not over this transport.
+    NoTurn(String),
     Failed(String),
     #[default]
     Untried,

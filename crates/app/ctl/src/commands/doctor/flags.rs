@@ -20,8 +20,6 @@ flags! {
     TURN = flag(WALK, "turn", Values("URI"), "STUNNER_CTL_TURN", "",
         "Look at this TURN server instead of a cluster: turn:HOST:PORT?transport=udp or turn://USER:PASSWORD@HOST:PORT?transport=udp|tcp|tls|dtls; can be given several times");
     ADMIN = shared::ADMIN;
-    HEALTH_PORT = flag(shared::DATAPLANE, "health-port", Value("PORT"), "STUNNER_CTL_HEALTH_PORT", "8086",
-        "Port of the status page beside `--admin`");
     USERNAME = flag(CREDENTIALS, "username", Value("NAME"), "STUNNER_CTL_USERNAME", "",
         "User name to allocate with, instead of what the configuration has");
     PASSWORD = flag(CREDENTIALS, "password", Value("PASSWORD"), "STUNNER_CTL_PASSWORD", "",

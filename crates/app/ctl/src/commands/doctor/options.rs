@@ -26,8 +26,6 @@ pub(crate) struct Options {
     /// Servers to look at instead of a cluster.
     pub(super) turn: Vec<String>,
     pub(super) admin: Option<String>,
-    /// Where the status page is, beside the admin API.
-    pub(super) health_port: u16,
     pub(super) auth: Option<AuthMethod>,
 }
 
@@ -84,9 +82,6 @@ impl Options {
                 .unwrap_or_else(|| names::CONTROLLER_NAME.to_owned()),
             turn,
             admin,
-            health_port: given
-                .value(&flags::HEALTH_PORT, values::port)?
-                .unwrap_or(names::port::HEALTH),
             auth: auth(given)?,
         })
     }

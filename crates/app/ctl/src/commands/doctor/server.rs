@@ -1,12 +1,14 @@
 //! Servers that have nothing to do with a cluster: any TURN server, and a local `stunner run`.
 
-use serde_json::Value;
-use stunner_cluster::{Admin, GatewayStatistics};
-use stunner_config::Protocol;
+use std::net::IpAddr;
 
+use stunner_client::{ServerUri, UriError};
+use stunner_cluster::{Admin, GatewayStatistics, ListenerStatistics};
+
+use super::facts::Trial;
 use super::finding::{Finding, Hop};
 use super::gather::{Network, now, uri_trial};
-use super::judge::trials;
+use super::judge::{Way, trials};
 use super::options::Options;
 use super::walk::Walk;
 use crate::cli::Globals;
@@ -26,10 +28,10 @@ pub(super) async fn walks(options: &Options, globals: &Globals) -> Result<Vec<Wa
         walks.push(local(admin, options, &wanted, &network).await?);
     }
     for uri in &servers {
-        let trial = uri_trial(&network, uri).await;
+        let trial = uri_trial(&network, uri, None).await;
         walks.push(Walk {
             title: format!("Server {uri}"),
-            findings: trials(&[trial], now(), None),
+            findings: trials(&[trial], now(), Way::Unknown),
         });
     }
     Ok(walks)
@@ -43,7 +45,6 @@ async fn local(
     network: &Network,
 ) -> Result<Walk, Failure> {
     let admin = Admin::direct(address).map_err(super::in_the_way)?;
-    let admin = admin.with_health(options.health_port);
     let authority = admin.place().authority();
     let mut walk = Walk {
         title: format!("Server {authority}"),
@@ -65,54 +66,39 @@ async fn local(
         wanted.among(&authority, &served)?;
     }
     let is_meant = |gateway: &str| !gateway.contains('/') || wanted.covers(gateway);
-    let gateways = gateways.iter().filter(|it| is_meant(&it.gateway));
-    walk.findings.extend(gateways.map(gateway));
-    let documents = match admin.status().await {
-        Ok(documents) => documents,
-        Err(error) => {
-            let skipped = Finding::skipped(
-                Hop::Listener,
-                "the addresses of the listeners are not known",
-            )
-            .why(error.to_string())
-            .hint(
-                "say where the status page is with `--health-port`, or what to try with `--turn`",
-            );
-            walk.findings.push(skipped);
-            return Ok(walk);
-        }
+    let gateways: Vec<&GatewayStatistics> = (gateways.iter())
+        .filter(|it| is_meant(&it.gateway))
+        .collect();
+    walk.findings.extend(gateways.iter().map(|it| gateway(it)));
+    let listeners = gateways.iter().flat_map(|it| &it.listeners);
+    let is_wanted = |listener: &&ListenerStatistics| {
+        (options.listener.as_ref()).is_none_or(|only| {
+            listener.name == *only || listener.name.ends_with(&format!("/{only}"))
+        })
     };
     let mut tried = Vec::new();
-    for listener in documents.iter().flat_map(listeners) {
-        if !wanted.covers_listener(&listener.name) {
-            continue;
-        }
-        let is_wanted =
-            |only: &String| listener.name == *only || listener.name.ends_with(&format!("/{only}"));
-        if !options.listener.as_ref().is_none_or(is_wanted) {
-            continue;
-        }
-        walk.findings.push(Finding::ok(
-            Hop::Listener,
-            format!(
-                "listener `{}`: {} on port {}",
-                listener.name, listener.protocol, listener.port
-            ),
-        ));
-        tried.push(
-            network
-                .trial(
-                    &listener.name,
-                    listener.protocol,
-                    &listener.host,
-                    listener.port,
-                    None,
-                    None,
+    for listener in listeners.filter(is_wanted) {
+        // One that is gone while its sessions go on has none.
+        let Some(uri) = &listener.uri else { continue };
+        match trial(&admin, network, &listener.name, uri).await {
+            Ok(trial) => {
+                walk.findings.push(Finding::ok(
+                    Hop::Listener,
+                    format!("listener `{}`: {uri}", listener.name),
+                ));
+                tried.push(trial);
+            }
+            Err(why) => walk.findings.push(
+                Finding::dead(
+                    Hop::Listener,
+                    format!("listener `{}` tells clients {uri}", listener.name),
                 )
-                .await,
-        );
+                .why(why)
+                .hint("correct the address of the listener"),
+            ),
+        }
     }
-    if tried.is_empty() {
+    if !walk.findings.iter().any(|it| it.hop == Hop::Listener) {
         walk.findings.push(match &options.listener {
             Some(only) => Finding::dead(Hop::Listener, format!("there is no listener `{only}`"))
                 .hint("leave `--listener` out to see all of them"),
@@ -122,8 +108,31 @@ async fn local(
         });
     }
     walk.findings.sort_by_key(|finding| finding.hop);
-    walk.findings.extend(trials(&tried, now(), None));
+    walk.findings.extend(trials(&tried, now(), Way::Unknown));
     Ok(walk)
+}
+
+/// Tries a listener: with the credentials that were given, or as a guest of the process for that long.
+async fn trial(admin: &Admin, network: &Network, name: &str, uri: &str) -> Result<Trial, String> {
+    let mut uri: ServerUri = uri.parse().map_err(|error: UriError| error.to_string())?;
+    // A wildcard is everywhere, also where the admin API is.
+    if uri.host.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified()) {
+        uri.host = admin.place().host().to_owned();
+    }
+    let guest = match network.auth {
+        Some(_) => None,
+        None => admin.start_ice_test(name).await.ok(),
+    };
+    if let Some(server) = guest.as_ref().and_then(|test| test.ice_servers.first()) {
+        uri.credentials = Some((server.username.clone(), server.credential.clone()));
+    }
+    let peer = guest.as_ref().map(|test| test.peer);
+    let mut trial = uri_trial(network, &uri, peer).await;
+    name.clone_into(&mut trial.listener);
+    if let Some(test) = guest {
+        let _ = admin.end_ice_test(&test.id).await;
+    }
+    Ok(trial)
 }
 
 fn gateway(gateway: &GatewayStatistics) -> Finding {
@@ -137,35 +146,4 @@ fn gateway(gateway: &GatewayStatistics) -> Finding {
             .hint("wait for the next process, or start one"),
         _ => Finding::ok(Hop::Pods, format!("{name} is ready")),
     }
-}
-
-struct Listener {
-    name: String,
-    protocol: Protocol,
-    host: String,
-    port: u16,
-}
-
-fn listeners(document: &Value) -> Vec<Listener> {
-    let listed = document["listeners"].as_array();
-    listed.into_iter().flatten().filter_map(listener).collect()
-}
-
-fn listener(value: &Value) -> Option<Listener> {
-    let text = |key: &str| value[key].as_str().filter(|text| !text.is_empty());
-    let number = |key: &str| u16::try_from(value[key].as_u64()?).ok();
-    let address = text("address").and_then(|list| list.split(',').next());
-    // A wildcard is everywhere, this machine included.
-    let address = address.filter(|address| !["0.0.0.0", "::", "[::]"].contains(address));
-    Some(Listener {
-        name: text("name")?.to_owned(),
-        protocol: stunner_translate::listener_protocol(text("protocol")?)?,
-        host: text("public_address")
-            .or(address)
-            .unwrap_or("127.0.0.1")
-            .to_owned(),
-        port: number("public_port")
-            .filter(|&port| port > 0)
-            .or_else(|| number("port"))?,
-    })
 }

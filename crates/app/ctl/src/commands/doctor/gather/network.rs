@@ -140,8 +140,12 @@ impl Network {
     }
 }
 
-/// Tries a server by its URI.
-pub(in crate::commands::doctor) async fn uri_trial(network: &Network, uri: &ServerUri) -> Trial {
+/// Tries a server by its URI, and whether it lets us reach a peer.
+pub(in crate::commands::doctor) async fn uri_trial(
+    network: &Network,
+    uri: &ServerUri,
+    peer: Option<SocketAddr>,
+) -> Trial {
     let protocol = match uri.transport {
         ServerTransport::Udp => Protocol::TurnUdp,
         ServerTransport::Tcp => Protocol::TurnTcp,
@@ -159,7 +163,7 @@ pub(in crate::commands::doctor) async fn uri_trial(network: &Network, uri: &Serv
             &uri.host,
             uri.port,
             auth.as_ref(),
-            None,
+            peer,
         )
         .await
 }
@@ -244,6 +248,7 @@ fn tried<T>(error: ClientError) -> Tried<T> {
         error @ (ClientError::Tls { .. } | ClientError::Certificate { .. }) => {
             Tried::Handshake(error.to_string())
         }
+        error @ ClientError::NotTurn { .. } => Tried::NoTurn(error.to_string()),
         error => Tried::Failed(error.to_string()),
     }
 }

@@ -11,7 +11,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-pub(super) use network::trials;
+pub(super) use network::{Way, trials};
 pub(super) use service::{Place, place};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

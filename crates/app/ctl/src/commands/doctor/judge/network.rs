@@ -37,18 +37,37 @@ pub(super) fn network(facts: &Facts) -> Vec<Finding> {
         ),
         false => advice,
     };
-    trials(&facts.trials, facts.now, advice.as_deref())
+    let way = Way::Cluster {
+        advice: advice.as_deref(),
+    };
+    trials(&facts.trials, facts.now, way)
+}
+
+/// What the way to a server leads through, which decides about what to look at.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands::doctor) enum Way<'a> {
+    /// A load balancer and pods; with what is known about this one.
+    Cluster { advice: Option<&'a str> },
+    /// Nothing that is known.
+    Unknown,
+}
+
+impl Way<'_> {
+    /// What to do: with a Gateway in a cluster, or with any server.
+    fn hint(self, gateway: &str, server: &str) -> String {
+        let hint = match self {
+            Way::Cluster { advice } => advice.unwrap_or(gateway),
+            Way::Unknown => server,
+        };
+        hint.to_owned()
+    }
 }
 
 /// Everything that was tried, by hop.
-pub(in crate::commands::doctor) fn trials(
-    all: &[Trial],
-    now: i64,
-    advice: Option<&str>,
-) -> Vec<Finding> {
+pub(in crate::commands::doctor) fn trials(all: &[Trial], now: i64, way: Way<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
-    findings.extend(all.iter().filter_map(dns));
-    findings.extend(all.iter().filter_map(|trial| stun(trial, all, advice)));
+    findings.extend(all.iter().filter_map(|trial| dns(trial, way)));
+    findings.extend(all.iter().filter_map(|trial| stun(trial, all, way)));
     findings.extend(all.iter().filter_map(allocate));
     findings.extend(all.iter().flat_map(|trial| shown_certificate(trial, now)));
     findings.extend(all.iter().filter_map(peer));
@@ -68,7 +87,7 @@ fn wire(trial: &Trial) -> &'static str {
     trial.protocol.socket().as_str()
 }
 
-fn dns(trial: &Trial) -> Option<Finding> {
+fn dns(trial: &Trial, way: Way<'_>) -> Option<Finding> {
     let host = &trial.host;
     Some(match &trial.dns {
         Asked::Unasked => return None,
@@ -78,12 +97,17 @@ fn dns(trial: &Trial) -> Option<Finding> {
         }
         Asked::Failed(why) => Finding::dead(Hop::Dns, format!("{host} does not resolve"))
             .why(why.clone())
-            .hint("create the DNS record for the address of the load balancer (external-dns can do it), or wait: a new load balancer's name takes minutes"),
+            .hint(match way {
+                Way::Cluster { .. } => "create the DNS record for the address of the load balancer (external-dns can do it), or wait: a new load balancer's name takes minutes",
+                Way::Unknown => "check the spelling, create the DNS record, or look at the resolver of this machine",
+            }),
         other @ Asked::Forbidden { .. } => super::unknown(Hop::Dns, other, host),
     })
 }
 
-fn stun(trial: &Trial, all: &[Trial], advice: Option<&str>) -> Option<Finding> {
+const NO_ROUTE: &str = "is there a route to the address from here? A private address is reached from its own network only";
+
+fn stun(trial: &Trial, all: &[Trial], way: Way<'_>) -> Option<Finding> {
     let (name, at, wire) = (&trial.listener, at(trial), wire(trial));
     Some(match &trial.stun {
         Tried::Done(bound) => Finding::ok(
@@ -95,21 +119,39 @@ fn stun(trial: &Trial, all: &[Trial], advice: Option<&str>) -> Option<Finding> {
             _ => return None,
         },
         Tried::Closed => Finding::dead(Hop::Stun, format!("{wire} port {} of {} is closed: nobody listens for `{name}`", trial.port, trial.host))
-            .why("the host is there and refuses: no pod has the port open, or the load balancer has no target that is well")
-            .hint(advice.unwrap_or("look at the endpoints of the Gateway's Service (`kubectl get endpointslices`), and whether the pods' log tells of the listener").to_owned()),
-        Tried::Silent => silent(trial, all, advice),
+            .why(match way {
+                Way::Cluster { .. } => "the host is there and refuses: no pod has the port open, or the load balancer has no target that is well",
+                Way::Unknown => "the host is there and refuses",
+            })
+            .hint(way.hint(
+                "look at the endpoints of the Gateway's Service (`kubectl get endpointslices`), and whether the pods' log tells of the listener",
+                "see whether the server runs, and listens on that port over that protocol and at an address that is reached from here",
+            )),
+        Tried::Silent => silent(trial, all, way),
         Tried::Mute => Finding::dead(Hop::Stun, format!("`{name}` at {at} accepts the connection and does not answer"))
             .why("what listens there does not speak TURN, or a load balancer accepts connections that it has no target for")
-            .hint(advice.unwrap_or("check the port and the protocol of the listener, and the health of the load balancer's targets").to_owned()),
+            .hint(way.hint(
+                "check the port and the protocol of the listener, and the health of the load balancer's targets",
+                "check the port and the transport: a TLS port is `turns:HOST:PORT?transport=tcp`",
+            )),
+        Tried::NoTurn(why) => Finding::dead(Hop::Stun, format!("what answers at {at} is not `{name}`"))
+            .why(why.clone())
+            .hint(way.hint(
+                "check the port and the protocol of the listener; a load balancer may end TLS or send the port to something else",
+                "check the port and the transport: a TLS port is `turns:HOST:PORT?transport=tcp`, a plain one `turn:HOST:PORT?transport=tcp`",
+            )),
         Tried::Handshake(why) => Finding::dead(Hop::Stun, format!("no {} handshake with `{name}` at {at}", secure(trial.protocol)))
             .why(why.clone())
-            .hint("does something else end TLS on the way, such as a load balancer with a certificate of its own?"),
+            .hint(match way {
+                Way::Cluster { .. } => "does something else end TLS on the way, such as a load balancer with a certificate of its own?",
+                Way::Unknown => "is this a port for TLS? A plain one is `turn:HOST:PORT?transport=tcp`",
+            }),
         Tried::Unauthorized => Finding::ok(Hop::Stun, format!("`{name}` answers at {at}")),
         Tried::Refused { code, reason } => Finding::warn(Hop::Stun, format!("`{name}` at {at} answers a Binding with {code} {reason}"))
             .hint("is this a TURN server of ours?"),
         Tried::Failed(why) => Finding::dead(Hop::Stun, format!("`{name}` cannot be asked at {at}"))
             .why(why.clone())
-            .hint(advice.unwrap_or("is there a route to the address from here? A private address is reached from its own network only").to_owned()),
+            .hint(way.hint(NO_ROUTE, NO_ROUTE)),
     })
 }
 
@@ -121,7 +163,7 @@ fn secure(protocol: Protocol) -> &'static str {
     }
 }
 
-fn silent(trial: &Trial, all: &[Trial], advice: Option<&str>) -> Finding {
+fn silent(trial: &Trial, all: &[Trial], way: Way<'_>) -> Finding {
     let (name, at, wire) = (&trial.listener, at(trial), wire(trial));
     let answered = all.iter().find(|other| {
         matches!(other.stun, Tried::Done(_))
@@ -136,13 +178,28 @@ fn silent(trial: &Trial, all: &[Trial], advice: Option<&str>) -> Finding {
     match answered {
         Some(other) if is_udp => finding
             .why(format!("`{}` at the same address answers over TCP, so UDP is blocked on the way or not forwarded", other.listener))
-            .hint(advice.unwrap_or("let UDP pass: the firewall of the network you are in, of the cloud and of the nodes; clients behind the same firewall need a TURN-TCP or TURN-TLS listener").to_owned()),
+            .hint(way.hint(
+                "let UDP pass: the firewall of the network you are in, of the cloud and of the nodes; clients behind the same firewall need a TURN-TCP or TURN-TLS listener",
+                "let UDP pass in the firewalls here and at the server; clients behind the same firewall need TURN over TCP or TLS",
+            )),
         _ if is_udp => finding
-            .why("UDP is dropped on the way, or the load balancer sends it to nobody")
-            .hint(advice.unwrap_or("let UDP pass to the port: the firewall here, of the cloud and of the nodes; then look at the health checks of the load balancer").to_owned()),
+            .why(match way {
+                Way::Cluster { .. } => "UDP is dropped on the way, or the load balancer sends it to nobody",
+                Way::Unknown => "UDP is dropped on the way, or what listens there is no STUN server",
+            })
+            .hint(way.hint(
+                "let UDP pass to the port: the firewall here, of the cloud and of the nodes; then look at the health checks of the load balancer",
+                "let UDP pass to the port in the firewalls here and at the server, and check the port",
+            )),
         _ => finding
-            .why("the connection is neither accepted nor refused: a firewall drops it, or the load balancer has no target")
-            .hint(advice.unwrap_or("let TCP pass to the port in the firewalls of the cloud and of the nodes").to_owned()),
+            .why(match way {
+                Way::Cluster { .. } => "the connection is neither accepted nor refused: a firewall drops it, or the load balancer has no target",
+                Way::Unknown => "the connection is neither accepted nor refused: a firewall drops it, or the host is down",
+            })
+            .hint(way.hint(
+                "let TCP pass to the port in the firewalls of the cloud and of the nodes",
+                "let TCP pass to the port in the firewalls here and at the server",
+            )),
     }
 }
 
@@ -172,7 +229,7 @@ fn allocate(trial: &Trial) -> Option<Finding> {
         Tried::Closed | Tried::Silent | Tried::Mute => Finding::dead(Hop::Allocate, format!("`{name}` answers a Binding and not an Allocate"))
             .why("several servers may answer at this address, or a device on the way filters TURN")
             .hint("try again; if it stays, check that all targets of the load balancer are pods of this Gateway"),
-        Tried::Handshake(why) | Tried::Failed(why) => {
+        Tried::Handshake(why) | Tried::NoTurn(why) | Tried::Failed(why) => {
             Finding::dead(Hop::Allocate, format!("`{name}` could not be asked for an allocation")).why(why.clone())
         }
     })
@@ -181,7 +238,7 @@ fn allocate(trial: &Trial) -> Option<Finding> {
 fn shown_certificate(trial: &Trial, now: i64) -> Vec<Finding> {
     match &trial.certificate {
         Tried::Done(shown) => certificate(trial, shown, now),
-        Tried::Handshake(why) | Tried::Failed(why) if !is_broken(trial) => {
+        Tried::Handshake(why) | Tried::NoTurn(why) | Tried::Failed(why) if !is_broken(trial) => {
             let what = format!("`{}` showed no certificate", trial.listener);
             vec![Finding::skipped(Hop::Certificate, what).why(why.clone())]
         }
