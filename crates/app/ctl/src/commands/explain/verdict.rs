@@ -97,7 +97,7 @@ impl<'a> Verdict<'a> {
         match (self.backend, self.explanation.admitted) {
             (Some(backend), true) => say("backend", backend.to_string()),
             (Some(backend), false) if backend.holds => say("it is", backend.to_string()),
-            (Some(backend), false) => say("close by", backend.to_string()),
+            (Some(backend), false) => say("near it", backend.to_string()),
             (None, _) => {}
         }
         if let Some(rule) = &self.explanation.rule {

@@ -1,5 +1,6 @@
 //! The end of sessions.
 
+use serde_json::json;
 use stunner_api::NamespacedName;
 use stunner_cluster::{Admin, Cluster};
 
@@ -9,7 +10,7 @@ use super::selection::{Found, split_id};
 use crate::cli::Globals;
 use crate::dataplanes::{Dataplane, failure};
 use crate::failure::{Failure, Outcome};
-use crate::output::Output;
+use crate::output::{Form, Output};
 
 /// One session is soon made again; several are an outage.
 pub(super) fn sure(count: usize, yes: bool) -> Result<(), Failure> {
@@ -56,7 +57,7 @@ pub(super) async fn by_id(
             (None, (None, _)) => return Err(no_id(id)),
         };
         match admin.kill(split_id(id).1).await {
-            Ok(()) => out.text(&format!("ended {id}\n"))?,
+            Ok(()) => tell(id, &globals.form, out)?,
             Err(error) => {
                 out.report(&failure(error));
                 outcome = Outcome::Problem;
@@ -64,6 +65,13 @@ pub(super) async fn by_id(
         }
     }
     Ok(outcome)
+}
+
+fn tell(id: &str, form: &Form, out: &mut Output<'_>) -> Result<(), Failure> {
+    match form {
+        Form::Machine(form) => out.value(form, &json!({ "id": id, "ended": true })),
+        _ => out.text(&format!("ended {id}\n")),
+    }
 }
 
 fn no_id(id: &str) -> Failure {
@@ -77,6 +85,7 @@ fn no_id(id: &str) -> Failure {
 pub(super) async fn all(
     asked: &[Dataplane],
     found: &[Found],
+    form: &Form,
     out: &mut Output<'_>,
 ) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::Fine;
@@ -90,7 +99,7 @@ pub(super) async fn all(
             continue;
         };
         match holder.admin.kill(&found.session.id).await {
-            Ok(()) => out.text(&format!("ended {}\n", found.id()))?,
+            Ok(()) => tell(&found.id(), form, out)?,
             Err(error) if error.is_not_found() => {
                 out.note(&format!("{} had ended already", found.id()));
             }

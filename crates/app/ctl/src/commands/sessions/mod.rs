@@ -127,7 +127,7 @@ pub(super) async fn run(
             out.text(&list::table(&found, options.wide))?;
         }
         kill::sure(found.len(), yes)?;
-        let ended = kill::all(&asked, &found, out).await?;
+        let ended = kill::all(&asked, &found, &globals.form, out).await?;
         return Ok(worse(outcome, ended));
     }
     match &globals.form {
