@@ -22,7 +22,7 @@ use stunner_peer::{EchoPeer, Gather, GatherError, Limits, OfferError, has_loopba
 
 use self::answer::{Refusal, refuse, sdp, text};
 use self::sessions::Sessions;
-use crate::Settings;
+use crate::{Settings, SettingsError};
 
 /// More than any offer of a browser.
 const MAX_BODY: usize = 256 * 1024;
@@ -109,6 +109,14 @@ impl Whip {
         let settings = self.0.settings.read();
         settings.unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// Changes the settings that the body names, and leaves those alone that somebody else changes at the same time.
+    fn change(&self, body: &serde_json::Value) -> Result<(), SettingsError> {
+        let settings = self.0.settings.write();
+        let mut settings = settings.unwrap_or_else(PoisonError::into_inner);
+        *settings = settings.changed(body)?;
+        Ok(())
+    }
 }
 
 /// What was sent, unless it is too much.
@@ -152,8 +160,7 @@ async fn configure(
             "send an object with any of ICEServers, ICETransportPolicy and BearerToken".to_owned(),
         )
     })?;
-    let changed = whip.settings().changed(&body);
-    let changed = changed.map_err(|error| {
+    whip.change(&body).map_err(|error| {
         bad(
             stunner_flags::report(&error, None)
                 .trim_start_matches("error: ")
@@ -162,12 +169,6 @@ async fn configure(
             error.hint(),
         )
     })?;
-    let mut settings = whip
-        .0
-        .settings
-        .write()
-        .unwrap_or_else(PoisonError::into_inner);
-    *settings = changed;
     Ok(text(
         StatusCode::OK,
         "text/plain; charset=utf-8",

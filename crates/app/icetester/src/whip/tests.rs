@@ -179,6 +179,28 @@ async fn the_config_reads_as_recorded() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_that_change_different_settings_neither_loses_its_change() {
+    let whip = local("");
+    let alternate = async |whip: Whip, name: &'static str, values: [Value; 2]| {
+        for value in values.iter().cycle().take(1000) {
+            let body = json!({ name: value }).to_string();
+            let answer = ask(&whip, "POST /config", "", "application/json", &body).await;
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            let config = ask(&whip, "GET /config", "", "", "").await.body;
+            let config: Value = serde_json::from_str(&config).expect("JSON");
+            assert_eq!(&config[name], value);
+        }
+    };
+    let policies = [json!("relay"), json!("all")];
+    let server = json!([{ "urls": ["stun:192.0.2.1"], "username": "u", "credential": "c", "credentialType": "password" }]);
+    let servers = [json!([]), server];
+    let one = tokio::spawn(alternate(whip.clone(), "ICETransportPolicy", policies));
+    let other = tokio::spawn(alternate(whip, "ICEServers", servers));
+    one.await.expect("its own policies");
+    other.await.expect("its own servers");
+}
+
 #[tokio::test]
 async fn without_a_token_only_this_host_sees_the_config() {
     let whip = local("");
