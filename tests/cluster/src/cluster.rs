@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use interop_tests::ports::free_port;
 use interop_tests::process::Process;
+use interop_tests::rounds::{Round, Took};
 use interop_tests::skip::Missing;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -15,12 +16,15 @@ use crate::audit::{self, Mark, Write};
 use crate::binaries;
 use crate::crds::{self, GatewayApi};
 use crate::credentials;
-use crate::eventually::{eventually, eventually_within};
+use crate::eventually::{PATIENCE, eventually_within};
 use crate::objects::Objects;
 use crate::scratch::Scratch;
 
 /// Several clusters may start at once on a machine that also compiles.
 const START_PATIENCE: Duration = Duration::from_secs(90);
+
+/// How many times as long a calm may become where the machine is busy.
+const LONGEST_CALM: u32 = 5;
 
 /// Whose rights a client of the API server has; each is its own name in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,12 +245,26 @@ impl Cluster {
         writes
     }
 
-    /// Waits until the operator has written nothing for `calm`; how many writes that took.
+    /// Waits until the operator has written nothing for `calm`; how many writes that took. On a busy machine, where
+    /// everything takes longer, so does the calm.
     pub async fn operator_is_calm(&self, calm: Duration) -> usize {
+        let patience = PATIENCE + calm * LONGEST_CALM;
+        self.operator_is_calm_within(patience, calm).await
+    }
+
+    /// The same where there is very much to write.
+    pub async fn operator_is_calm_within(&self, patience: Duration, calm: Duration) -> usize {
         let start = self.mark();
-        eventually("the operator stops writing", async || {
+        eventually_within(patience, "the operator stops writing", async || {
             let mark = self.mark();
-            tokio::time::sleep(calm).await;
+            let round = Round::begin();
+            let is_over = |took: Took| {
+                let quiet = took.undisturbed().unwrap_or(took.time);
+                quiet >= calm || took.time >= calm * LONGEST_CALM
+            };
+            while !is_over(round.end()) {
+                tokio::time::sleep(calm / 5).await;
+            }
             match self.operator_writes_since(mark).last() {
                 None => Ok(self.operator_writes_since(start).len()),
                 Some(write) => Err(write.to_string()),

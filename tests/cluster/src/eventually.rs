@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// How long a controller may take for anything; reached only by tests that fail.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const INTERVAL: Duration = Duration::from_millis(20);
 

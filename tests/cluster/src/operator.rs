@@ -7,14 +7,17 @@ use std::time::Duration;
 use interop_tests::binary::find;
 use interop_tests::ports::free_port;
 use interop_tests::process::Process;
+use interop_tests::rounds::Round;
 
 use crate::cds::Cds;
 use crate::cluster::{Cluster, User};
 use crate::console::Console;
 use crate::eventually::eventually;
 
-/// `SIGTERM` ends the operator within this time.
+/// `SIGTERM` ends the operator within this time, beside what a busy machine adds.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// Nobody waits longer for it.
+const STOP_DEADLINE: Duration = Duration::from_secs(40);
 
 /// How to start an operator.
 #[derive(Debug, Clone)]
@@ -131,16 +134,21 @@ impl Operator {
 
     /// SIGTERM, then its end.
     pub fn stop(&mut self) -> ExitStatus {
+        let round = Round::begin();
         self.process.signal(libc::SIGTERM);
-        self.process
-            .wait_end(STOP_PATIENCE)
-            .unwrap_or_else(|| panic!("the operator did not end within {STOP_PATIENCE:?}"))
+        let ended = self.process.wait_end(STOP_DEADLINE);
+        let took = round.end();
+        assert!(
+            !took.is_longer_than(STOP_PATIENCE),
+            "the operator did not end within {STOP_PATIENCE:?}: {took:?}"
+        );
+        ended.unwrap_or_else(|| panic!("the operator did not end within {STOP_DEADLINE:?}"))
     }
 
     /// SIGKILL, as a node failure does.
     pub fn kill(&mut self) {
         self.process.signal(libc::SIGKILL);
-        let ended = self.process.wait_end(STOP_PATIENCE);
+        let ended = self.process.wait_end(STOP_DEADLINE);
         assert!(ended.is_some(), "the operator survived SIGKILL");
     }
 

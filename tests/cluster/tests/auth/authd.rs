@@ -11,7 +11,7 @@ use interop_tests::ports::free_port;
 use interop_tests::process::Process;
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 pub struct Authd {
     process: Process,

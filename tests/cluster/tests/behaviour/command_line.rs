@@ -24,7 +24,7 @@ fn run(args: &[&str], env: &[(&str, &str)]) -> Run {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the operator starts");
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while child.try_wait().expect("its state").is_none() {
         if Instant::now() > deadline {
             let _ = child.kill();

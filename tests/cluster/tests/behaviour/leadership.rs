@@ -1,16 +1,19 @@
 //! Several operators, one of them lost: another takes over, and never do two write.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cluster_tests::{
     Cluster, GatewayApi, Operator, User, eventually, eventually_within, kinds, need, stays,
 };
+use interop_tests::rounds::{Round, Took};
 use serde_json::{Value, json};
 
 use crate::site::{Site, same, uid};
 
-/// Lease duration and a retry, and a machine that does other things too.
-const TAKEOVER: Duration = Duration::from_secs(30);
+/// Lease duration and a retry.
+const TAKEOVER: Duration = Duration::from_secs(22);
+/// Nobody waits longer, whatever else the machine does.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Two operators that the audit log can tell apart, the first of them leading.
 async fn pair(cluster: &Cluster, site: &Site) -> (Operator, Operator) {
@@ -36,14 +39,14 @@ async fn set_port(site: &Site, port: u32) {
     site.apply(gateway).await;
 }
 
-async fn service_has_port(site: &Site, port: u32) -> Duration {
-    let began = Instant::now();
-    eventually_within(TAKEOVER, "the Service follows", async || {
+async fn service_has_port(site: &Site, port: u32) -> Took {
+    let round = Round::begin();
+    eventually_within(PATIENCE, "the Service follows", async || {
         let live = site.objects.find(kinds::SERVICE, &site.name, "gw").await;
         same(&live.unwrap_or_default()["spec"]["ports"][0]["port"], port)
     })
     .await;
-    began.elapsed()
+    round.end()
 }
 
 #[tokio::test]
@@ -91,7 +94,8 @@ async fn a_leader_that_is_killed_is_replaced_and_nothing_flaps() {
     })
     .await;
     let took = service_has_port(&site, 4000).await;
-    assert!(took <= Duration::from_secs(22), "{took:?}");
+    println!("another leads: {took:?}");
+    assert!(!took.is_longer_than(TAKEOVER), "{took:?}");
     let after = site
         .objects
         .find(kinds::SERVICE, &site.name, "gw")

@@ -136,7 +136,9 @@ async fn a_namespace_that_ends_is_not_written_to_over_and_over() {
     neighbour_is_served(&site, &operator).await;
     let mark = cluster.mark();
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let writes = cluster.operator_writes_since(mark);
+    // The neighbour may still be written to.
+    let mut writes = cluster.operator_writes_since(mark);
+    writes.retain(|write| write.namespace == "doomed");
     let writes = writes.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert!(writes.len() < 20, "{writes:#?}");
     drop(doomed);

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use cluster_tests::{certificate, eventually, eventually_within, kinds, need};
 use interop_tests::config::Transport;
+use interop_tests::drops::kernel_drops;
 use interop_tests::echo::UdpEcho;
 use interop_tests::ports::free_port;
 use serde_json::Value;
@@ -67,11 +68,13 @@ async fn sixty_kills_during_two_hundred_changes_leave_no_trace() {
     ];
     life.serving(&listeners).await;
     let traffic = Traffic::start(4, &listeners, peer.address());
+    let drops = kernel_drops();
     let started = Instant::now();
     let killed = life.live(&story, Some(&kills)).await;
     let took = started.elapsed();
     let writes = calm(&life, &story).await;
     let report = traffic.finish();
+    let drops = kernel_drops() - drops;
     let (mut problems, deployments) = witness.finish();
     let (anew, services) = services_made_anew(&life.writes());
     problems.extend(anew);
@@ -95,7 +98,11 @@ async fn sixty_kills_during_two_hundred_changes_leave_no_trace() {
     );
     println!("{services} Services and {deployments} Deployments were made");
     assert_eq!(report.cut, [] as [String; 0]);
-    assert_eq!(report.sent - report.came_back, 0, "packets were lost");
+    let lost = u64::from(report.sent - report.came_back);
+    assert!(
+        lost <= drops,
+        "{lost} packets were lost, of which the kernel counts {drops}"
+    );
     assert!(killed >= 50, "only {killed} kills");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     let compared = eventually("both runs end in the same state", async || {
@@ -192,7 +199,7 @@ impl Life {
     async fn serving(&self, listeners: &[(Transport, SocketAddr)]) {
         for &(transport, server) in listeners {
             eventually_within(
-                Duration::from_secs(30),
+                Duration::from_secs(60),
                 &format!("{transport:?} at {server} serves"),
                 async || {
                     let link = interop_tests::client::Link::connect(transport, server, "");

@@ -11,8 +11,10 @@ use interop_tests::config::Transport;
 
 const CHANNEL: u16 = 0x4000;
 const INTERVAL: Duration = Duration::from_millis(20);
+/// Longer than what a session is joined with.
+const PAYLOAD: usize = 160;
 /// How long packets may still come in after the last was sent.
-const QUIET: Duration = Duration::from_secs(2);
+const QUIET: Duration = Duration::from_secs(10);
 
 pub fn connect(transport: Transport, server: SocketAddr) -> TurnClient {
     TurnClient::connect(transport, server, "")
@@ -125,7 +127,7 @@ fn run(mut sessions: Vec<Session>, stop: &AtomicBool) -> Report {
 
 impl Session {
     fn send(&mut self) {
-        let mut payload = [0; 160];
+        let mut payload = [0; PAYLOAD];
         payload[..4].copy_from_slice(&self.sent.to_be_bytes());
         match self.client.send_channel(CHANNEL, &payload) {
             Ok(()) => self.sent += 1,
@@ -136,7 +138,7 @@ impl Session {
     fn receive(&mut self) {
         loop {
             match self.client.poll() {
-                Ok(Some(Incoming::Channel(CHANNEL, _))) => {
+                Ok(Some(Incoming::Channel(CHANNEL, data))) if data.len() == PAYLOAD => {
                     self.came_back += 1;
                     self.gap = self.gap.max(self.last.elapsed());
                     self.last = Instant::now();

@@ -94,8 +94,10 @@ impl Stage {
 
     async fn client(&self, user: &str, password: &str) -> TurnClient {
         eventually("an allocation", async || {
+            // What it is refused is counted.
             let mut client = TurnClient::connect(Transport::Udp, self.turn, "")
-                .with_credentials(Credentials::new(user, password));
+                .with_credentials(Credentials::new(user, password))
+                .without_repeats();
             let allocated = client.allocate();
             allocated.map_err(|refusal| format!("{refusal:?}"))?;
             Ok(client)

@@ -1,6 +1,6 @@
 //! What everybody sees who reaches the operator's loopback address: the hierarchy, as it is now.
 
-use cluster_tests::{Cluster, GatewayApi, Operator, need};
+use cluster_tests::{Cluster, GatewayApi, Operator, eventually, need};
 use serde_json::Value;
 
 use crate::world::{PASSWORD, USER, World, of, shown};
@@ -75,9 +75,13 @@ async fn an_address_in_use_is_a_warning_and_off_is_silent() {
     let address = format!("127.0.0.1:{}", first.console().port());
     let options = world.options().arg(&format!("--console-address={address}"));
     let second = Operator::start(cluster, options).await;
-    let log = second.log().join("\n");
-    let warning = log.lines().find(|line| line.contains("--console-address"));
-    let warning = warning.unwrap_or_else(|| panic!("no warning in {log}"));
+    // That it is ready may be known before its log has been read.
+    let warning = eventually("a warning", async || {
+        let log = second.log();
+        let warning = log.iter().find(|line| line.contains("--console-address"));
+        warning.cloned().ok_or_else(|| log.join("\n"))
+    })
+    .await;
     assert!(warning.contains(&address), "{warning}");
     assert!(warning.contains("WARN"), "{warning}");
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cluster_tests::need;
+use cluster_tests::{eventually, need};
 use interop_tests::config::Transport;
 use interop_tests::echo::UdpEcho;
 use interop_tests::go;
@@ -18,12 +18,16 @@ async fn the_go_dataplane_fed_by_our_operator_relays_over_udp_and_tcp_and_follow
     let mut dataplane = stage.dataplane(&original, &origin, &[]);
     // It panics when it is told to close the health server that it is just opening, which here is at once. The kubelet
     // would start it again, too.
-    for _ in 0..5 {
+    eventually("the dataplane has outlived its start", async || {
+        let serves = stage.client(Transport::Udp)?.allocate().is_ok();
         tokio::time::sleep(Duration::from_secs(1)).await;
         if dataplane.ended().is_some() {
             dataplane = stage.dataplane(&original, &origin, &[]);
+            return Err("it has ended".to_owned());
         }
-    }
+        serves.then_some(()).ok_or("it does not serve".to_owned())
+    })
+    .await;
     let first = UdpEcho::start("127.0.0.1:0");
     let second = UdpEcho::start("127.0.0.2:0");
     let transports = [Transport::Udp, Transport::Tcp];

@@ -84,7 +84,7 @@ impl Reader {
         let server = ServerName::try_from(name).expect("a name");
         let session = rustls::ClientConnection::new(self.config.clone(), server).expect("TLS");
         let socket = TcpStream::connect(("127.0.0.1", self.port)).expect("connect");
-        let patience = Some(Duration::from_secs(10));
+        let patience = Some(Duration::from_secs(30));
         socket.set_read_timeout(patience).expect("a timeout");
         let mut stream = rustls::StreamOwned::new(session, socket);
         let authorization = token.map_or_else(String::new, |token| {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cluster_tests::kinds::{self, Kind};
-use cluster_tests::{Cluster, Objects};
+use cluster_tests::{Cluster, Objects, eventually_within};
 use futures_util::{StreamExt as _, stream};
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -15,6 +15,8 @@ pub const ENDPOINTS: usize = 4;
 const CONCURRENCY: usize = 24;
 /// The operator has come to rest when it has written nothing for this long.
 const CALM: Duration = Duration::from_millis(1500);
+/// For a thousand Gateways with all that belongs to them.
+const PATIENCE: Duration = Duration::from_secs(1200);
 
 pub fn namespace(gateway: usize) -> String {
     format!("scale-{}", gateway / 100)
@@ -79,6 +81,7 @@ pub async fn grow(cluster: &Cluster, objects: &Objects, from: usize, to: usize) 
         })
         .await;
     let created = begun.elapsed();
+    are_programmed(objects, to).await;
     rest(cluster).await;
     let writes = cluster.operator_writes_since(mark).len();
     eprintln!(
@@ -89,13 +92,28 @@ pub async fn grow(cluster: &Cluster, objects: &Objects, from: usize, to: usize) 
 
 /// Waits until the operator has nothing more to write.
 pub async fn rest(cluster: &Cluster) {
-    loop {
-        let mark = cluster.mark();
-        tokio::time::sleep(CALM).await;
-        if cluster.operator_writes_since(mark).is_empty() {
-            return;
+    cluster.operator_is_calm_within(PATIENCE, CALM).await;
+}
+
+/// Waits until the operator has done for each of so many Gateways what it has to.
+async fn are_programmed(objects: &Objects, gateways: usize) {
+    eventually_within(PATIENCE, "all Gateways are programmed", async || {
+        let mut programmed = 0;
+        for namespace in (0..gateways).step_by(100).map(namespace) {
+            let listed = objects.list(kinds::GATEWAY, &namespace).await;
+            let is_programmed = |gateway: &&Value| {
+                let conditions = gateway["status"]["conditions"].as_array();
+                let mut conditions = conditions.into_iter().flatten();
+                conditions.any(|one| one["type"] == "Programmed" && one["status"] == "True")
+            };
+            programmed += listed.iter().filter(is_programmed).count();
         }
-    }
+        match programmed >= gateways {
+            true => Ok(()),
+            false => Err(format!("{programmed} of {gateways}")),
+        }
+    })
+    .await;
 }
 
 async fn create(objects: &Objects, kind: Kind, object: &Value) {
