@@ -1,6 +1,7 @@
 //! Gateways, clients and peers for the tests.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -10,14 +11,21 @@ use stunner_turn::client::{AllocateOptions, Client, Event, Settings, Transport};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Long enough for a packet that is going to come on loopback.
-const SILENCE: Duration = Duration::from_millis(200);
+pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Long enough for a packet that is going to come on loopback, on a machine that compiles something else.
+const SILENCE: Duration = Duration::from_secs(3);
 
-/// A UDP port that nobody has right now.
+/// A UDP port that nobody has right now, and that no test of this process gets again soon. It is below those that the
+/// kernel gives to sockets which do not ask for one, such as relays.
 pub fn free_port() -> u16 {
-    let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
-    socket.local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = (std::process::id() % 40) as u16 * 100;
+    let mut ports = (0..4_000).map(|_| {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        10_000 + start.wrapping_add(step) % 4_000
+    });
+    let is_free = |port: &u16| std::net::UdpSocket::bind(("0.0.0.0", *port)).is_ok();
+    ports.find(is_free).expect("a free port")
 }
 
 /// A config whose UDP listeners, `NAME/udp0` and so on, reach every port of 127.0.0.1.

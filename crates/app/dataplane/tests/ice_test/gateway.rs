@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -21,9 +22,16 @@ pub struct Gateway {
 
 const LISTENER: &str = "ns/gw/udp";
 
+/// One that nobody has right now, below those that the kernel gives to sockets which do not ask for one.
 fn free_port() -> u16 {
-    let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
-    socket.local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = (std::process::id() % 40) as u16 * 100;
+    let mut ports = (0..4_000).map(|_| {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        10_000 + start.wrapping_add(step) % 4_000
+    });
+    let is_free = |port: &u16| std::net::UdpSocket::bind(("0.0.0.0", *port)).is_ok();
+    ports.find(is_free).expect("a free port")
 }
 
 impl Gateway {
@@ -118,7 +126,7 @@ impl Gateway {
 
 /// Waits until something holds.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(20);
     while !holds().await {
         assert!(Instant::now() < deadline, "{what} took too long");
     }

@@ -275,7 +275,7 @@ async fn read_until(stream: &mut TcpStream, text: &str) -> String {
             all.push_str(&String::from_utf8_lossy(&bytes[..n]));
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), read)
+    tokio::time::timeout(Duration::from_secs(20), read)
         .await
         .expect("the text in time");
     all
