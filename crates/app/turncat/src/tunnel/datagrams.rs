@@ -50,11 +50,7 @@ pub(super) async fn carry(
             () = stopped(&mut stop) => Outcome::Ended(End::Stopped),
         };
         let lost = match outcome {
-            Outcome::Ended(end) => {
-                link.close().await;
-                traffic.outlet.finish().await;
-                return Ok(end);
-            }
+            Outcome::Ended(end) => return traffic.part(link, Ok(end)).await,
             Outcome::Lost(lost) => lost,
         };
         info!(%client, "connecting again: {lost}");
@@ -64,14 +60,8 @@ pub(super) async fn carry(
         };
         let next = match next {
             Ok(Ok(next)) => next,
-            Ok(Err(end)) => {
-                link.close().await;
-                return Ok(end);
-            }
-            Err(error) => {
-                link.close().await;
-                return Err(error);
-            }
+            Ok(Err(end)) => return traffic.part(link, Ok(end)).await,
+            Err(error) => return traffic.part(link, Err(error)).await,
         };
         next.counts.reconnected();
         warn!(%client, "the allocation was lost and made again: {lost}");
@@ -102,6 +92,17 @@ async fn replace(
 }
 
 impl Traffic {
+    /// The last of the answers, then the end.
+    async fn part(
+        mut self,
+        link: Link,
+        ended: Result<End, SessionError>,
+    ) -> Result<End, SessionError> {
+        link.close().await;
+        self.outlet.finish().await;
+        ended
+    }
+
     /// Passes datagrams both ways until something ends that.
     async fn pass(&mut self, route: &Route, link: &Link, until_lost: bool) -> Outcome {
         let Traffic {
