@@ -26,8 +26,8 @@ async fn every_refusal_names_the_right_that_helps() {
     assert!(
         matches!(
             &refused,
-            ClusterError::Forbidden { verb: "list", resource: "pods", namespace: Some(namespace), .. }
-                if namespace == NS
+            ClusterError::Forbidden { verb: "list", resource, namespace: Some(namespace), .. }
+                if resource == "pods" && namespace == NS
         ),
         "{refused}"
     );
