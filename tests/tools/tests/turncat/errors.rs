@@ -37,7 +37,7 @@ fn nobody_at_the_servers_port() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_is_told_within_ten_seconds() {
+fn a_server_that_does_not_answer_is_told_when_the_time_for_it_is_up() {
     // Somebody listens, and says nothing.
     let udp = std::net::UdpSocket::bind("127.0.0.1:0").expect("bind");
     let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("bind");
@@ -60,13 +60,12 @@ fn a_server_that_does_not_answer_is_told_within_ten_seconds() {
                         transport.name()
                     );
                     let begin = Instant::now();
-                    let ended = ask(&[local, &uri, PEER]);
+                    let ended = ask(&["--connect-timeout", "2s", local, &uri, PEER]);
                     expect_problem(&ended, "no answer from ", "check");
-                    assert!(
-                        begin.elapsed() < Duration::from_secs(10),
-                        "{transport:?}: {:?}",
-                        begin.elapsed()
-                    );
+                    let waited = begin.elapsed();
+                    // Sooner than the default of 8 s, whichever step is silent.
+                    let bounds = Duration::from_secs(2)..Duration::from_secs(8);
+                    assert!(bounds.contains(&waited), "{transport:?}: {waited:?}");
                 });
             }
         }

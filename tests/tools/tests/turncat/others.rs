@@ -1,6 +1,8 @@
 //! Servers of others: coturn's `turnserver` and the original `stunnerd`. The original `turncat` against our server is a
 //! part of the interop suite.
 
+use std::io::ErrorKind;
+use std::net::{TcpStream, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
@@ -65,6 +67,17 @@ impl Other {
     }
 }
 
+/// Whether somebody has the UDP port: loopback says at once if not.
+fn is_open(port: u16) -> bool {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("bind");
+    let patience = Some(Duration::from_millis(100));
+    socket.set_read_timeout(patience).expect("timeout");
+    socket.connect(("127.0.0.1", port)).expect("connect");
+    socket.send(b"?").expect("send");
+    let refused = |error: std::io::Error| error.kind() == ErrorKind::ConnectionRefused;
+    !socket.recv(&mut [0; 1]).is_err_and(refused)
+}
+
 fn coturn(auth: Auth) -> Other {
     let dir = TempDir::with_prefix("turncat-coturn-").expect("temporary folder");
     let ca = TestCa::new();
@@ -96,10 +109,13 @@ fn coturn(auth: Auth) -> Other {
         Auth::Ephemeral => command.args(["--use-auth-secret", "--static-auth-secret", SECRET]),
     };
     let process = Process::start("turnserver", command).expect("start turnserver");
-    let up = wait_until(PATIENCE, || {
-        std::net::TcpStream::connect(("127.0.0.1", secure)).is_ok()
-    });
-    assert!(up, "turnserver does not listen");
+    // It opens them one after the other.
+    for port in [plain, secure] {
+        let up = wait_until(PATIENCE, || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok() && is_open(port)
+        });
+        assert!(up, "turnserver does not listen at {port}");
+    }
     Other {
         _process: process,
         ports: [plain, plain, secure, secure],

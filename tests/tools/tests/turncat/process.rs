@@ -31,6 +31,17 @@ pub struct Ended {
     pub stderr: String,
 }
 
+/// How often something is counted in a report, such as `allocation` in `2 allocations, 1 reconnection`.
+pub fn counted(report: &str, what: &str) -> u64 {
+    let items = report.split([',', ';', '\n']);
+    let numbers = items.filter_map(|item| {
+        let (number, unit) = item.trim().split_once(' ')?;
+        let fits = unit == what || unit.strip_suffix('s') == Some(what);
+        number.parse::<u64>().ok().filter(|_| fits)
+    });
+    numbers.sum()
+}
+
 /// It failed, told why and what to do, and showed no password.
 #[track_caller]
 pub fn expect_problem(ended: &Ended, error: &str, hint: &str) {
