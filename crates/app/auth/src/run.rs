@@ -142,6 +142,8 @@ async fn start(options: Options) -> Result<Ready, RunError> {
         Some(path) => {
             let path = path.clone();
             let files = blocking(move || ConfigFiles::open(&path)).await??;
+            // Before anybody can ask.
+            teller.tell(files.gateways());
             tokio::spawn(files.follow(teller))
         }
         None => {

@@ -66,7 +66,8 @@ type Texts = BTreeMap<PathBuf, Result<String, String>>;
 
 impl ConfigFiles {
     /// Reads the files for the first time. In a folder a file that is broken or cannot be read is passed over with a
-    /// warning; a single one is an error, and so is a folder with nothing usable in it.
+    /// warning; a single one is an error, and so is a folder with nothing but such files. A folder without files and a
+    /// list without gateways are what they are: there may be gateways later.
     pub fn open(path: &Path) -> Result<ConfigFiles, FileError> {
         let unreadable = |source| FileError::Unreadable {
             path: path.to_owned(),
@@ -80,18 +81,21 @@ impl ConfigFiles {
             texts_by_file: Texts::new(),
         };
         let problems = files.take(texts).problems;
-        if files.configs_by_file.values().all(Vec::is_empty) {
-            return Err(match problems.into_iter().next() {
-                Some(problem) => problem,
-                None => FileError::Empty {
-                    path: path.to_owned(),
-                },
-            });
-        }
+        let is_empty = files.configs_by_file.values().all(Vec::is_empty);
         match problems.into_iter().next() {
-            Some(problem) if !is_folder => Err(problem),
-            _ => Ok(files),
+            Some(problem) if !is_folder || is_empty => return Err(problem),
+            None if !is_folder && files.configs_by_file.is_empty() => {
+                return Err(FileError::Empty {
+                    path: path.to_owned(),
+                });
+            }
+            _ => {}
         }
+        if is_empty {
+            let place = path.display();
+            tracing::warn!(scope = SCOPE, "there is no gateway in {place} so far");
+        }
+        Ok(files)
     }
 
     /// What the files say. Where two have a configuration of one name, the first file counts.
@@ -116,9 +120,8 @@ impl ConfigFiles {
         gateways
     }
 
-    /// Tells what the files say, now and after every change, for ever.
+    /// Tells what the files say after every change, for ever.
     pub async fn follow(mut self, teller: Teller) {
-        teller.tell(self.gateways());
         let mut before: Option<Texts> = None;
         let mut failures = 0u32;
         loop {
@@ -425,11 +428,23 @@ mod tests {
             open("missing.yaml"),
             Err(FileError::Unreadable { .. })
         ));
-        assert!(matches!(open("."), Err(FileError::Empty { .. })));
+        std::fs::write(dir.path().join("blank.yaml"), "\n# later\n").expect("write");
+        assert!(matches!(open("blank.yaml"), Err(FileError::Empty { .. })));
         let secret = "version: v1\nauth: {type: static, credentials: {username: u, password: hush}}\nlisteners: [{name: a/b/c, port: hush}]\n";
         std::fs::write(dir.path().join("bad.yaml"), secret).expect("write");
         let error = open("bad.yaml").expect_err("a problem");
         assert!(matches!(error, FileError::Broken { .. }));
+    }
+
+    #[test]
+    fn a_place_for_gateways_may_have_none_so_far() {
+        let dir = tempfile::tempdir().expect("a folder");
+        assert!(names(&ConfigFiles::open(dir.path()).expect("an empty folder")).is_empty());
+        let list = dir.path().join("none.json");
+        std::fs::write(&list, r#"{"items":[]}"#).expect("write");
+        for path in [&list, dir.path()] {
+            assert!(names(&ConfigFiles::open(path).expect("an empty list")).is_empty());
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -439,6 +454,7 @@ mod tests {
         std::fs::write(&path, config("ns/a")).expect("write");
         let files = ConfigFiles::open(&path).expect("a file");
         let (teller, known) = super::super::Teller::new();
+        teller.tell(files.gateways());
         let following = tokio::spawn(files.follow(teller));
         let until = async |name: &str| {
             while known.gateways().config(name).is_none() {

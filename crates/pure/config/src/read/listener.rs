@@ -185,7 +185,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Names must differ, and so must the sockets.
+    /// Names must differ, and so must the sockets of who serves them.
     fn listener_conflicts(&mut self, candidates: &[Candidate]) {
         let mut by_name: HashMap<&str, &At> = HashMap::new();
         let mut by_socket = HashMap::new();
@@ -204,7 +204,7 @@ impl Reader<'_> {
                 }
                 by_name.insert(&listener.name, at);
             }
-            if !is_socket_known {
+            if !is_socket_known || !self.options.judge_listeners {
                 continue;
             }
             let (transport, port) = (listener.protocol.socket(), listener.port);

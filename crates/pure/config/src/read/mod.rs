@@ -31,7 +31,7 @@ pub struct ParseOptions {
     /// Replace `$NAME` and `${NAME}`. Off for text that has been through it, such as a cached config.
     pub expand_env: bool,
     /// Refuse listeners that could not be served: certificate and key missing or not PEM, a relay address that is no
-    /// address. Programs that only show configs leave this to the dataplane.
+    /// address, two of them on one port. Programs that only show configs leave this to the dataplane.
     pub judge_listeners: bool,
 }
 
