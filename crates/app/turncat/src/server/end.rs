@@ -192,6 +192,8 @@ mod tests {
             "http://user:pa55w0rd@127.0.0.1",
             "turn://user:pa55w0rd",
             "turn://user:pa55w0rd/x",
+            "turn://user:top?pa55w0rd",
+            "turn://user:top@pa55w0rd !",
             "turn://user:pa55 w0rd:pa55w0rd",
             "turn:pa55w0rd!@",
             "turn://user:pa55w0rd@127.0.0.1?transport=sctp",
