@@ -6,7 +6,7 @@ use interop_tests::http::{self, Answer};
 use serde_json::Value;
 
 /// Dataplanes that do not answer take two seconds of it.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Console {

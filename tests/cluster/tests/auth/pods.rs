@@ -40,6 +40,12 @@ async fn it_is_fed_through_a_port_forward_and_waits_for_the_pod() {
         .await;
     let authd = Authd::start(&arguments(cluster, "auth-pods", &token)).await;
     authd.answers("/readyz", 503).await;
+    // Before there is anything to find.
+    assert!(
+        authd.says("not found"),
+        "it does not say what it waits for: {}",
+        authd.log()
+    );
     let ports = [(13478, site.operator.cds_port())];
     let kubelet = Kubelet::start(cluster, "auth-pods", &ports).await;
     kubelet.pod(&operator_pod("auth-pods"), "10.244.0.1").await;
@@ -51,11 +57,6 @@ async fn it_is_fed_through_a_port_forward_and_waits_for_the_pod() {
     site.operator.restart().await;
     site.delete("edge").await;
     authd.tells(&[&url("192.0.2.2")]).await;
-    let said = authd.log();
-    assert!(
-        said.contains("not found"),
-        "it says what it waits for: {said}"
-    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

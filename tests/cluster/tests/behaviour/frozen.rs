@@ -1,6 +1,6 @@
 //! An API server that keeps its connections and answers nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster_tests::{Cluster, GatewayApi, Operator, kinds, need, stays};
 use serde_json::json;
@@ -78,6 +78,7 @@ async fn rapid_changes_are_dealt_with_together() {
     );
     let before = (read(renders), read(units), watch.frames().len());
     let mark = cluster.mark();
+    let begun = Instant::now();
     for number in 0..60 {
         let prefixes = json!({ "spec": { "prefixes": [format!("10.9.{number}.0/24")] } });
         site.objects
@@ -88,10 +89,15 @@ async fn rapid_changes_are_dealt_with_together() {
         same(&config["clusters"][0]["endpoints"], json!(["10.9.59.0/24"]))
     })
     .await;
+    let took = begun.elapsed();
+    // Frames, counters and statuses are written one after the other.
+    cluster.operator_is_calm(Duration::from_millis(1500)).await;
     let (passes, translated) = (read(renders) - before.0, read(units) - before.1);
+    // There is a second between two of them, and a slow machine has time for more.
+    let most = (took.as_secs_f64() + 2.0).max(8.0);
     assert!(
-        (1.0..=8.0).contains(&passes),
-        "{passes} passes for 60 changes"
+        (1.0..=most).contains(&passes),
+        "{passes} passes for 60 changes in {took:?}"
     );
     assert!(
         translated <= passes * 3.0,
