@@ -2,8 +2,15 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::process::signal_process;
+
+/// No command of a test has work for longer, however slow the machine.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// What a command printed and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +71,16 @@ pub fn run_to_end(command: &mut Command, stdin: &str) -> Ended {
         .stdin
         .take()
         .map(|mut pipe| pipe.write_all(stdin.as_bytes()));
+    // One that hangs is killed, and has no code.
+    let (end, ended) = mpsc::channel::<()>();
+    let id = child.id();
+    std::thread::spawn(move || {
+        if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            signal_process(id, libc::SIGKILL);
+        }
+    });
     let output = child.wait_with_output().expect("the end of the command");
+    drop(end);
     Ended {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
