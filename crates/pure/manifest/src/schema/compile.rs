@@ -124,6 +124,7 @@ fn object(value: &Value) -> Schema {
     let fields = properties.iter().map(|(name, schema)| Field {
         name: Cow::Owned(name.clone()),
         schema: compile(schema),
+        limiting: false,
         required: required.contains(&name.as_str()),
         secret: false,
     });

@@ -165,7 +165,7 @@ fn listener() -> Schema {
                 Field::new("frontendValidation", Schema::Ignored),
             ]),
         ),
-        Field::new(
+        Field::limiting(
             "allowedRoutes",
             atomic(vec![
                 Field::new(

@@ -126,7 +126,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         Of::GatewayConfig,
         true,
         OURS,
-        || { root(vec![Field::new("spec", gateway_config()), status()]) }
+        || { root(vec![Field::limiting("spec", gateway_config()), status()]) }
     ),
     kind!(
         names::GROUP,
@@ -244,6 +244,10 @@ fn gateway_config() -> Schema {
     let mut schema = of::<GatewayConfigSpec>();
     annotations(&mut schema, &["loadBalancerServiceAnnotations"]);
     atomic(&mut schema, &["authRef"]);
+    // Without one of these what is left would serve more than was meant, or let in others.
+    for field in ["authRef", "authType", "stunMode", "userQuota"] {
+        limit(&mut schema, field);
+    }
     for field in ["userName", "username", "password", "sharedSecret"] {
         hide(&mut schema, &[], field);
     }
@@ -332,6 +336,15 @@ fn annotations(schema: &mut Schema, path: &[&str]) {
 fn atomic(schema: &mut Schema, path: &[&str]) {
     if let Some(Schema::Object(object)) = schema.at(path) {
         object.atomic = true;
+    }
+}
+
+/// Says that an object is broken where this field of it is.
+fn limit(schema: &mut Schema, name: &str) {
+    if let Schema::Object(object) = schema {
+        for field in object.fields.iter_mut().filter(|field| field.name == name) {
+            field.limiting = true;
+        }
     }
 }
 

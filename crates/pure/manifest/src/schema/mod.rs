@@ -76,6 +76,9 @@ pub(crate) struct Field {
     pub(crate) name: Cow<'static, str>,
     pub(crate) schema: Schema,
     pub(crate) required: bool,
+    /// It says what is not allowed: without it the object would admit more than its author meant, so that an object is
+    /// broken when this is.
+    pub(crate) limiting: bool,
     /// The value is shown to nobody.
     pub(crate) secret: bool,
 }
@@ -139,6 +142,7 @@ impl Field {
             name: Cow::Borrowed(name),
             schema,
             required: false,
+            limiting: false,
             secret: false,
         }
     }
@@ -146,6 +150,13 @@ impl Field {
     pub(crate) fn required(name: &'static str, schema: Schema) -> Self {
         Field {
             required: true,
+            ..Field::new(name, schema)
+        }
+    }
+
+    pub(crate) fn limiting(name: &'static str, schema: Schema) -> Self {
+        Field {
+            limiting: true,
             ..Field::new(name, schema)
         }
     }

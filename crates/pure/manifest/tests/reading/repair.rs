@@ -106,12 +106,7 @@ fn a_gateway_without_any_listener_is_left_out_as_a_whole() {
 #[test]
 fn one_optional_field_is_left_out() {
     let good = json!({"name": "b", "port": 1, "protocol": "TURN-TLS"});
-    for broken in [
-        "hostname: 'A:1'",
-        "hostnam: a",
-        "tls: true",
-        "allowedRoutes: {namespaces: {from: Al}}",
-    ] {
+    for broken in ["hostname: 'A:1'", "hostnam: a", "tls: true"] {
         let text = gateway(&format!(
             "{{name: b, port: 1, protocol: TURN-TLS, {broken}}}"
         ));
@@ -119,40 +114,61 @@ fn one_optional_field_is_left_out() {
     }
     for broken in [
         "realm: A_B",
-        "authType: nonsense",
         "minPort: -1",
-        "userQuota: many",
+        "userQouta: 5",
         "unknown: {a: b}",
-        "stunMode: 'true'",
-        "authRef: {namespace: a}",
     ] {
         assert_eq!(left(&config(broken)), json!({}), "{broken}");
     }
 }
 
+/// Without what is broken it would have no quota, relay though it is for STUN only, or ask for other credentials.
 #[test]
-fn a_selector_is_never_widened() {
-    let text = gateway(
-        "{name: b, port: 1, protocol: TURN-UDP, allowedRoutes: {namespaces: {from: Selector, selector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: Inn, values: [d]}]}}}}",
-    );
-    let listener = &left(&text)["listeners"][1];
-    assert_eq!(
-        listener.get("allowedRoutes"),
-        None,
-        "routes of the Gateway's own namespace only"
-    );
+fn a_config_is_left_out_as_a_whole() {
+    for broken in [
+        "authType: nonsense",
+        "userQuota: many",
+        "userQuota: '5'",
+        "stunMode: 'true'",
+        "authRef: {namespace: a}",
+        "authRef: {nme: a}",
+    ] {
+        let text = config(&format!("userName: a\n  password: b\n  {broken}"));
+        assert_eq!(left(&text), Value::Null, "{broken}");
+    }
+}
+
+/// Without `allowedRoutes` a listener takes every kind of route, and those of its own namespace.
+#[test]
+fn a_listener_whose_routes_are_not_known_is_left_out() {
+    for broken in [
+        "namespaces: {from: Al}",
+        "namespaces: {from: Selector, selector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: Inn, values: [d]}]}}",
+        "kinds: [{kid: TCPRoute}]",
+        "kinds: [{kind: UDPRoute}, {kind: TCP Route}]",
+        "kind: [{kind: UDPRoute}]",
+    ] {
+        let listener =
+            format!("{{name: b, port: 1, protocol: TURN-UDP, allowedRoutes: {{{broken}}}}}");
+        let listeners = &left(&gateway(&listener))["listeners"];
+        assert_eq!(listeners.as_array().map(Vec::len), Some(1), "{broken}");
+    }
 }
 
 #[test]
 fn the_second_of_two_equal_keys_is_left_out() {
-    let text = config("realm: a\n  realm: b");
+    let text = "apiVersion: stunner.l7mp.io/v1
+kind: StaticService
+metadata: {name: a}
+spec:
+  prefixes: [192.0.2.1]
+  prefixes: [192.0.2.2]
+";
     assert_eq!(
-        problems(&text),
-        [
-            "6:3 error: spec.realm: this key is given twice (keep one of the two; the first one counts here)"
-        ]
+        problems(text),
+        ["6:3 error: spec.prefixes: this key is given twice (keep one of the two)"]
     );
-    assert_eq!(only(&text)["spec"]["realm"], "a");
+    assert_eq!(only(text)["spec"]["prefixes"], json!(["192.0.2.1"]));
 }
 
 #[test]

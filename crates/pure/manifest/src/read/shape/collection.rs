@@ -184,7 +184,7 @@ impl Shaper<'_> {
                     true
                 }
                 None => {
-                    state.broken |= field.required;
+                    state.broken |= field.required || field.limiting;
                     false
                 }
             }
@@ -194,7 +194,7 @@ impl Shaper<'_> {
     fn given_twice(&mut self, place: Place) {
         let hint = match self.path.as_str() {
             "apiVersion" | "kind" => RAN_TOGETHER,
-            _ => "keep one of the two; the first one counts here",
+            _ => "keep one of the two",
         };
         self.error(place, Fault::DuplicateKey, GIVEN_TWICE, hint);
     }
