@@ -13,6 +13,7 @@ mod prepare;
 mod servers;
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ const SHARD_PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub dry_run: bool,
+    /// Where listeners are opened; none means everywhere.
+    pub listen_addresses: Vec<IpAddr>,
     /// Overrules the config's range.
     pub relay_port_range: Option<PortRange>,
     pub allow_loopback_peers: bool,
@@ -177,6 +180,7 @@ impl Controller {
             servers: &self.servers,
             member: &self.member,
             shards: self.shards.len(),
+            addresses: &self.settings.listen_addresses,
             cookie_key: self.cookie_key,
         };
         prepare(&self.config, new, changes, &means)

@@ -50,10 +50,13 @@ pub struct BoundPort {
 }
 
 impl BoundPort {
-    /// Binds a port on all local addresses of both families, once per shard.
-    pub fn bind(claim: Claim, shards: usize) -> io::Result<Self> {
+    /// Binds a port on these local addresses, else on all of both families, once per shard.
+    pub fn bind(claim: Claim, addresses: &[IpAddr], shards: usize) -> io::Result<Self> {
         let transport = claim.transport();
-        let addresses = probe(transport, claim.number())?;
+        let addresses = match addresses {
+            [] => probe(transport, claim.number(), &WILDCARDS)?,
+            addresses => probe(transport, claim.number(), addresses)?,
+        };
         let by_shard = (0..shards)
             .map(|_| bind_set(transport, &addresses))
             .collect::<io::Result<_>>()?;
@@ -154,14 +157,22 @@ impl PortTable {
     }
 }
 
-/// The wildcard addresses that can be bound. SO_REUSEPORT would let us share a port with another
+const WILDCARDS: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+];
+
+/// Which of the addresses can be bound. SO_REUSEPORT would let us share a port with another
 /// process of ours without a word, so each is bound without it first.
-fn probe(transport: PeerTransport, number: u16) -> io::Result<Vec<SocketAddr>> {
-    let wildcards: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
-    let mut free = Vec::with_capacity(wildcards.len());
+fn probe(
+    transport: PeerTransport,
+    number: u16,
+    addresses: &[IpAddr],
+) -> io::Result<Vec<SocketAddr>> {
+    let mut free = Vec::with_capacity(addresses.len());
     let mut absent = None;
-    for wildcard in wildcards {
-        let address = SocketAddr::new(wildcard, number);
+    for address in addresses {
+        let address = SocketAddr::new(*address, number);
         let bound = match transport {
             PeerTransport::Udp => {
                 let options = UdpOptions {
@@ -222,7 +233,7 @@ mod tests {
         let claim = Host::with_open_files(1000)
             .join("test")
             .claim(transport, number);
-        BoundPort::bind(claim.expect("a host of its own"), 2)
+        BoundPort::bind(claim.expect("a host of its own"), &[], 2)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Everything about a configuration change that can fail, done before anything is touched.
 
 use std::io;
+use std::net::IpAddr;
 
 use stunner_config::diff::{Changes, ListenerChange};
 use stunner_config::{Config, HttpEndpoint, Listener, Protocol};
@@ -159,6 +160,8 @@ pub struct Means<'a> {
     pub servers: &'a HttpServers,
     pub member: &'a Member,
     pub shards: usize,
+    /// Where listeners are opened; none means everywhere.
+    pub addresses: &'a [IpAddr],
     pub cookie_key: [u8; 32],
 }
 
@@ -220,7 +223,7 @@ fn bind_port(listener: &Listener, means: &Means<'_>) -> Result<BoundPort, Prepar
         port,
         holder: holder.to_string(),
     })?;
-    BoundPort::bind(claim, means.shards).map_err(|cause| PrepareError::Port {
+    BoundPort::bind(claim, means.addresses, means.shards).map_err(|cause| PrepareError::Port {
         listener: name(),
         protocol,
         port,

@@ -1,6 +1,6 @@
 //! What an embedding program may say about a dataplane.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use stunner_config::PortRange;
@@ -17,6 +17,9 @@ pub struct Options {
     pub threads: u32,
     /// What all dataplanes of the process share. Each must be given a clone of the same one.
     pub host: Host,
+    /// The address of this host that listeners bind, or one of each family, of which one may be missing on this host;
+    /// none means all of its addresses.
+    pub listen_addresses: Vec<IpAddr>,
     /// Overrules the config's range.
     pub relay_port_range: Option<PortRange>,
     pub allow_loopback_peers: bool,
@@ -46,6 +49,7 @@ impl Default for Options {
             id: stunner_config::defaults::ADMIN_NAME.to_owned(),
             threads: 0,
             host: Host::default(),
+            listen_addresses: Vec::new(),
             relay_port_range: None,
             allow_loopback_peers: false,
             credential_grace: Duration::ZERO,

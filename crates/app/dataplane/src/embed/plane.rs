@@ -240,6 +240,7 @@ fn silent_config(id: &str) -> Config {
 fn settings(options: &Options) -> Settings {
     Settings {
         dry_run: options.dry_run,
+        listen_addresses: options.listen_addresses.clone(),
         relay_port_range: options.relay_port_range,
         allow_loopback_peers: options.allow_loopback_peers,
         credential_grace: options.credential_grace,

@@ -17,6 +17,7 @@ use crate::embed::{self, Host};
 pub(super) fn plane_options(options: &Options, log: Option<LogHandle>) -> embed::Options {
     embed::Options {
         id: options.id.clone(),
+        listen_addresses: Vec::new(),
         threads: options.udp_thread_num,
         host: Host::new(),
         relay_port_range: options
