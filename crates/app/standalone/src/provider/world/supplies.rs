@@ -28,7 +28,7 @@ pub(super) struct Supplies {
     supplied: BTreeMap<ObjectKey, Object>,
     touched_namespaces: BTreeSet<String>,
     touched_services: BTreeSet<NamespacedName>,
-    /// A class or a Dataplane came or went.
+    /// A class, a Gateway or a Dataplane came or went.
     touched_dataplane: bool,
 }
 
@@ -42,7 +42,9 @@ impl Supplies {
                 self.touched_services.insert(name.clone());
             }
             ObjectKind::EndpointSlice => self.note_slice(name, change.object.as_ref()),
-            ObjectKind::GatewayClass | ObjectKind::Dataplane => self.touched_dataplane = true,
+            ObjectKind::GatewayClass | ObjectKind::Gateway | ObjectKind::Dataplane => {
+                self.touched_dataplane |= change.happened != Happened::Changed;
+            }
             _ => {}
         }
         if change.key.kind == ObjectKind::Namespace || name.namespace.is_empty() {
@@ -89,11 +91,12 @@ impl Supplies {
         }
         if std::mem::take(&mut self.touched_dataplane) {
             let key = ObjectKey::new(ObjectKind::Dataplane, "", names::DEFAULT_DATAPLANE);
-            let has_class = served
+            // A Gateway whose class is gone may serve on, with what it had.
+            let is_used = served
                 .keys()
-                .any(|key| key.kind == ObjectKind::GatewayClass);
+                .any(|key| matches!(key.kind, ObjectKind::GatewayClass | ObjectKind::Gateway));
             let is_taken_over = served.contains_key(&key);
-            let wanted = (has_class && !is_taken_over).then(dataplane);
+            let wanted = (is_used && !is_taken_over).then(dataplane);
             changes.extend(self.settle(key, wanted, is_taken_over));
         }
         for service in std::mem::take(&mut self.touched_services) {

@@ -108,6 +108,29 @@ fn a_namespace_of_a_file_takes_the_place_of_a_supplied_one_and_back() {
     assert_eq!(back, ["-Namespace media", "+Namespace media (supplied)"]);
 }
 
+/// A Gateway whose class is gone serves on with what it had, its Dataplane included.
+#[test]
+fn the_dataplane_of_an_installation_is_there_while_a_class_or_a_gateway_is() {
+    let class = "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {name: c}\n\
+                 spec: {controllerName: stunner.l7mp.io/gateway-operator}\n";
+    let gateway = "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: gw, namespace: media}\n\
+                   spec: {gatewayClassName: c, listeners: [{name: udp, port: 1, protocol: TURN-UDP}]}\n";
+    let mut world = World::default();
+    let supplied = "Dataplane default (supplied)";
+    assert!(
+        world
+            .edit("class.yaml", class)
+            .contains(&format!("+{supplied}"))
+    );
+    world.edit("gateway.yaml", gateway);
+    assert_eq!(world.delete("class.yaml"), ["-GatewayClass c"]);
+    assert!(
+        world
+            .delete("gateway.yaml")
+            .contains(&format!("-{supplied}"))
+    );
+}
+
 #[test]
 fn endpoints_come_from_slices_else_endpoints_else_external_addresses() {
     let mut world = World::default();
