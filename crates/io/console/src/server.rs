@@ -66,7 +66,8 @@ async fn guard(Held(names): Held<Arc<HostNames>>, request: Request, next: Next) 
             StatusCode::MISDIRECTED_REQUEST,
             "the console does not answer to this host name",
             "open it by its loopback address, http://127.0.0.1:PORT (a port-forward or ssh tunnel ends there), \
-             or start the program with --console-address NAME:PORT",
+             or let it be called by this one: `stunner run` with --console-host NAME, the operator with \
+             --console-address NAME:PORT",
         ),
         Err(Stranger::OtherSite) => (
             StatusCode::FORBIDDEN,

@@ -97,10 +97,14 @@ impl RunOptions {
         let addresses = match given.value(&flags::ADDRESS, host_addresses)? {
             Some(addresses) => addresses,
             // The variable that listeners' addresses in manifests refer to.
-            None => given
-                .variable(stunner_api::names::env::STUNNER_ADDR)
-                .and_then(|text| host_addresses(&text).ok())
-                .unwrap_or_default(),
+            None => {
+                let env = Some(stunner_api::names::env::STUNNER_ADDR);
+                let named = Flag {
+                    env,
+                    ..flags::ADDRESS
+                };
+                given.value(&named, host_addresses)?.unwrap_or_default()
+            }
         };
         Ok(RunOptions {
             sources: sources(given, &flags::RECURSIVE)?,

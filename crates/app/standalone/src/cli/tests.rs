@@ -91,6 +91,11 @@ fn variables_stand_in_for_flags() {
         ("STUNNER_ADDRESS", "192.0.2.8"),
     ];
     assert_eq!(run_in("run d", &env).addresses[0].to_string(), "192.0.2.8");
+    let usage = parse_in("run d", &[("STUNNER_ADDR", "foo")]).expect_err("no address");
+    assert_eq!(
+        usage.to_string(),
+        "invalid value `foo` for the environment variable `STUNNER_ADDR`: it is no IP address"
+    );
 }
 
 #[test]

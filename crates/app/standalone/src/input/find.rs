@@ -84,7 +84,7 @@ impl Search {
                 self.found.problems.extend(problem);
             }
             Ok(_) => self.file(argument, path, true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
                 self.found.problems.push(problem::missing(text));
             }
             Err(error) => self.found.problems.push(problem::unreadable(text, &error)),

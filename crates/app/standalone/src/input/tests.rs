@@ -162,3 +162,17 @@ fn a_file_over_the_limit_is_not_read() {
     );
     assert_eq!(input.readings[0].unreadable, [None]);
 }
+
+#[test]
+fn a_named_link_to_nowhere_is_told_as_one() {
+    let folder = folder_with(&[]);
+    symlink("gone.yaml", folder.path().join("dangling.yaml")).expect("a link");
+    let found = find(folder.path(), &["dangling.yaml"], false);
+    assert_eq!(
+        problems(folder.path(), &found),
+        [
+            "dangling.yaml:1:1: error: it cannot be read: no such file or directory\n  \
+          hint: the link leads nowhere: remove it, or make what it points to"
+        ]
+    );
+}
