@@ -8,6 +8,7 @@
 //! is `stunner-client`.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cli;
 mod commands;
