@@ -162,6 +162,7 @@ pub(super) fn slice(
         for (index, address) in endpoint.addresses.iter().enumerate() {
             let field = format!("endpoints[{number}].addresses[{index}]");
             not_an_address(findings, manifest, &field, address);
+            of_other_family(findings, manifest, &field, address, &slice.address_type);
         }
     }
 }
@@ -185,10 +186,40 @@ pub(super) fn endpoints(world: &World<'_>, findings: &mut Findings<'_>, manifest
         return;
     };
     for (number, subset) in endpoints.subsets.iter().flatten().enumerate() {
-        for (index, address) in subset.addresses.iter().flatten().enumerate() {
-            let field = format!("subsets[{number}].addresses[{index}].ip");
-            not_an_address(findings, manifest, &field, &address.ip);
+        // Those that are not ready are backends too.
+        for (list, addresses) in [
+            ("addresses", &subset.addresses),
+            ("notReadyAddresses", &subset.not_ready_addresses),
+        ] {
+            for (index, address) in addresses.iter().flatten().enumerate() {
+                let field = format!("subsets[{number}].{list}[{index}].ip");
+                not_an_address(findings, manifest, &field, &address.ip);
+            }
         }
+    }
+}
+
+/// An API server takes addresses of the slice's own family only.
+fn of_other_family(
+    findings: &mut Findings<'_>,
+    manifest: &Manifest,
+    field: &str,
+    address: &str,
+    family: &str,
+) {
+    let found = match address.parse() {
+        Ok(IpAddr::V4(_)) => "IPv4",
+        Ok(IpAddr::V6(_)) => "IPv6",
+        Err(_) => return,
+    };
+    if found != family {
+        findings.error(
+            manifest,
+            Fault::WrongValue,
+            field,
+            format!("`{address}` is not an address of `addressType: {family}`"),
+            format!("write `addressType: {found}`, or put it into an EndpointSlice of its own"),
+        );
     }
 }
 

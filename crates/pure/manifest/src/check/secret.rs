@@ -63,8 +63,11 @@ pub(super) fn check(
                 }
                 _ => false,
             });
-    if gives_credentials && let Some(problem) = auth_secret_problem(secret) {
-        credentials(findings, manifest, &problem);
+    if gives_credentials {
+        match auth_secret_problem(secret) {
+            Some(problem) => credentials(findings, manifest, &problem),
+            None => line_ends(findings, manifest, secret),
+        }
     }
     let listener = serves(world, name);
     let is_tls = secret.type_.as_deref() == Some(TLS_TYPE);
@@ -135,6 +138,28 @@ fn credentials(findings: &mut Findings<'_>, manifest: &Manifest, problem: &AuthE
         _ => return,
     };
     findings.error(manifest, fault, &field(manifest, key), message, hint);
+}
+
+/// `echo` puts a line end behind what goes through `base64`, and it counts: no client would send it.
+fn line_ends(findings: &mut Findings<'_>, manifest: &Manifest, secret: &Secret) {
+    for key in ["username", "password", "secret", "sharedSecret"] {
+        let said = secret.string_data.as_ref().and_then(|data| data.get(key));
+        let data = secret.data.as_ref().and_then(|data| data.get(key));
+        let value = match (said, data) {
+            (Some(said), _) => said.as_bytes(),
+            (None, Some(data)) => &data.0,
+            (None, None) => continue,
+        };
+        if value.ends_with(b"\n") {
+            findings.warning(
+                manifest,
+                Fault::Suspicious,
+                &field(manifest, key),
+                format!("the value of `{key}` ends with a line end, which is a part of it"),
+                "leave it out: `printf %s VALUE | base64`, or write the text on one line into `stringData`",
+            );
+        }
+    }
 }
 
 /// Without a listener it may be for other programs, which take certificates that listeners cannot serve.
