@@ -6,10 +6,15 @@
 mod clashes;
 mod edits;
 mod end;
+mod hangup;
 mod hostile;
+mod listening;
+mod minted;
 mod problems;
+mod returning;
 mod saves;
 mod sessions;
 mod speed;
 mod start;
 mod strangers;
+mod unread;

@@ -1,8 +1,10 @@
 //! One dataplane per Gateway.
 
 mod bring;
+mod leaving;
 mod roster;
 mod target;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,9 +13,9 @@ use futures_util::future::join_all;
 use stunner_api::NamespacedName;
 use stunner_config::Config;
 use stunner_dataplane::embed::{Instance, Options};
-use tokio::time::Instant;
 
-use self::bring::{Brought, bring};
+use self::bring::bring;
+use self::leaving::Leaving;
 pub use self::roster::{Member, Roster};
 use self::target::{Target, target};
 use super::localise::Localised;
@@ -34,23 +36,24 @@ pub struct FleetOptions {
     pub drain_timeout: Duration,
 }
 
-/// What a change did to a Gateway's dataplane.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Served {
-    /// Sessions that went on.
-    pub sessions: u64,
-    /// Sessions that ended, because their listener is gone.
-    pub ended: u64,
-    /// What changed in its configuration, in one line; empty when nothing did.
-    pub changes: String,
+/// Live sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sessions {
+    /// Of Gateways that there are.
+    pub kept: u64,
+    /// Of Gateways that are gone: they may go on until the time to drain is over.
+    pub draining: u64,
 }
 
-/// What came of a change, by Gateway. A Gateway that is gone has its sessions end within the time to drain.
+/// What came of a change.
 #[derive(Debug, Default)]
 pub struct Round {
-    pub served: BTreeMap<NamespacedName, Served>,
+    /// Sessions that ended, because their listener is gone.
+    pub ended: u64,
     /// Gateways whose listeners fare otherwise than before.
     pub troubled: BTreeSet<NamespacedName>,
+    /// Gateways that were gone and whose drain is over, and how many sessions ended with it.
+    pub closed: BTreeMap<NamespacedName, u64>,
 }
 
 #[derive(Debug)]
@@ -67,7 +70,7 @@ pub struct Fleet {
     wanted: BTreeMap<NamespacedName, Localised>,
     running: BTreeMap<NamespacedName, Running>,
     roster: Roster,
-    leaving: Vec<tokio::task::JoinHandle<()>>,
+    leaving: BTreeMap<NamespacedName, Leaving>,
     /// The process is ending: nobody new is let in anywhere.
     is_draining: bool,
 }
@@ -79,7 +82,7 @@ impl Fleet {
             wanted: BTreeMap::new(),
             running: BTreeMap::new(),
             roster: Roster::default(),
-            leaving: Vec::new(),
+            leaving: BTreeMap::new(),
             is_draining: false,
         }
     }
@@ -92,41 +95,32 @@ impl Fleet {
     /// Puts changed configurations in force; `None` for a Gateway that is gone.
     pub async fn set(&mut self, changed: BTreeMap<NamespacedName, Option<Localised>>) -> Round {
         let mut names: BTreeSet<NamespacedName> = BTreeSet::new();
+        let mut gone = Vec::new();
         for (name, localised) in changed {
             match localised {
                 Some(localised) => {
                     self.wanted.insert(name.clone(), localised);
+                    self.take_back(&name);
                     names.insert(name);
                 }
                 None => {
                     self.wanted.remove(&name);
-                    self.retire(&name);
+                    gone.push(name);
                 }
             }
         }
+        // First, so that others may have their ports.
+        self.retire(gone).await;
         names.extend(self.waiting(|_| true));
         self.reconcile(names).await
     }
 
-    /// Tries again what another process stood in the way of.
+    /// Closes what has drained, and tries again what stood in the way of others.
     pub async fn retry(&mut self) -> Round {
-        self.leaving.retain(|leaving| !leaving.is_finished());
+        let closed = self.close_drained().await;
         let names = self.waiting(Trouble::may_pass).collect();
-        self.reconcile(names).await
-    }
-
-    /// Whether there is something to try again.
-    pub fn wants_retry(&self) -> bool {
-        self.waiting(Trouble::may_pass).next().is_some()
-    }
-
-    fn waiting(&self, which: impl Fn(&Trouble) -> bool) -> impl Iterator<Item = NamespacedName> {
-        let troubled = self
-            .running
-            .iter()
-            .filter(move |(_, running)| running.troubles.values().any(&which));
-        let names: Vec<NamespacedName> = troubled.map(|(name, _)| name.clone()).collect();
-        names.into_iter()
+        let round = self.reconcile(names).await;
+        Round { closed, ..round }
     }
 
     /// Why listeners of a Gateway do not run as specified, by name.
@@ -151,8 +145,32 @@ impl Fleet {
     }
 
     async fn reconcile(&mut self, names: BTreeSet<NamespacedName>) -> Round {
-        let mut round = Round::default();
-        let targets = self.targets(&names);
+        let fared: BTreeMap<NamespacedName, BTreeMap<String, Trouble>> = names
+            .iter()
+            .map(|name| (name.clone(), self.troubles(name).cloned()))
+            .map(|(name, troubles)| (name, troubles.unwrap_or_default()))
+            .collect();
+        let mut ended = self.put_in_force(&names).await;
+        // What one of them has let go of another may have now.
+        let freed = self.freed();
+        if !freed.is_empty() {
+            ended += self.put_in_force(&freed).await;
+        }
+        let fares_otherwise = |(name, fared): (NamespacedName, BTreeMap<String, Trouble>)| {
+            let troubles = self.troubles(&name)?;
+            (*troubles != fared).then_some(name)
+        };
+        Round {
+            ended,
+            troubled: fared.into_iter().filter_map(fares_otherwise).collect(),
+            closed: BTreeMap::new(),
+        }
+    }
+
+    /// Brings these Gateways to what they are to run; how many sessions that ended.
+    async fn put_in_force(&mut self, names: &BTreeSet<NamespacedName>) -> u64 {
+        let mut ended = 0;
+        let targets = self.targets(names);
         let threads = self.threads();
         let work = targets.into_iter().map(|(name, target)| {
             let running = self.running.get(&name);
@@ -165,45 +183,35 @@ impl Fleet {
                     ..self.options.dataplane.clone()
                 }),
             };
-            let is_draining = self.is_draining;
+            let (is_draining, leaving) = (self.is_draining, &self.leaving);
             async move {
                 if let (true, Ok(instance)) = (is_draining, &instance) {
                     // Before it has a listener, so that nobody slips in.
                     instance.start_draining().await;
                 }
-                let brought = bring(&name, instance, target, before).await;
+                let brought = bring(&name, instance, target, before, leaving).await;
+                if let (false, Some(instance)) = (is_draining, &brought.instance) {
+                    // It may have been gone. Now it has a configuration that newcomers may count on.
+                    instance.stop_draining().await;
+                }
                 (name, brought)
             }
         });
         // All at once: what one waits for is not the other's business.
         let work: Vec<_> = work.collect();
         for (name, brought) in join_all(work).await {
-            let Brought {
-                instance,
-                config,
-                troubles,
-                served,
-            } = brought;
-            if let Some(instance) = &instance {
+            if let Some(instance) = &brought.instance {
                 self.roster.enter(&name, instance.dataplane());
             }
+            ended += brought.ended;
             let running = Running {
-                instance,
-                config,
-                troubles,
+                instance: brought.instance,
+                config: brought.config,
+                troubles: brought.troubles,
             };
-            let before = self.running.insert(name.clone(), running);
-            let fared = before.map(|before| before.troubles).unwrap_or_default();
-            if self
-                .running
-                .get(&name)
-                .is_some_and(|now| now.troubles != fared)
-            {
-                round.troubled.insert(name.clone());
-            }
-            round.served.insert(name, served);
+            self.running.insert(name, running);
         }
-        round
+        ended
     }
 
     /// What each of these Gateways is to run, given what the others want and have.
@@ -245,25 +253,6 @@ impl Fleet {
         self.options.threads.unwrap_or(share)
     }
 
-    /// A Gateway that is gone: as a pod that is terminated, its dataplane lets its sessions end in their own time.
-    fn retire(&mut self, name: &NamespacedName) {
-        let Some(Running { instance, .. }) = self.running.remove(name) else {
-            return;
-        };
-        let Some(instance) = instance else {
-            self.roster.leave(name);
-            return;
-        };
-        self.roster.retire(name);
-        let (roster, name) = (self.roster.clone(), name.clone());
-        let timeout = self.options.drain_timeout;
-        self.leaving.push(tokio::spawn(async move {
-            drain(&instance, timeout).await;
-            instance.stop().await;
-            roster.leave(&name);
-        }));
-    }
-
     /// Refuses new sessions from now on; configurations still apply.
     pub async fn start_draining(&mut self) {
         self.is_draining = true;
@@ -273,36 +262,32 @@ impl Fleet {
     /// Whether no session is left, also of Gateways that are gone.
     pub async fn is_drained(&self) -> bool {
         let counts = join_all(self.instances().map(Instance::active_allocations)).await;
-        let has_left = |leaving: &tokio::task::JoinHandle<()>| leaving.is_finished();
-        counts.iter().all(|count| *count == Some(0)) && self.leaving.iter().all(has_left)
+        counts.iter().all(|count| *count == Some(0))
     }
 
-    fn instances(&self) -> impl Iterator<Item = &Instance> {
+    fn serving(&self) -> impl Iterator<Item = &Instance> {
         let running = self.running.values();
         running.filter_map(|one| one.instance.as_ref())
     }
 
+    fn instances(&self) -> impl Iterator<Item = &Instance> {
+        let leaving = self.leaving.values();
+        self.serving().chain(leaving.map(Leaving::instance))
+    }
+
     /// Live sessions of all Gateways.
-    pub async fn sessions(&self) -> u64 {
-        let counts = join_all(self.instances().map(Instance::active_allocations)).await;
-        counts.into_iter().flatten().sum()
+    pub fn sessions(&self) -> Sessions {
+        let leaving = self.leaving.values().map(Leaving::instance);
+        Sessions {
+            kept: self.serving().map(Instance::live_allocations).sum(),
+            draining: leaving.map(Instance::live_allocations).sum(),
+        }
     }
 
     /// Ends all sessions and closes all sockets.
     pub async fn stop(self) {
-        let instances = self.running.into_values().filter_map(|one| one.instance);
-        join_all(instances.map(Instance::stop)).await;
-        for leaving in self.leaving {
-            leaving.abort();
-        }
-    }
-}
-
-/// Waits for the sessions of a dataplane to end, but not for ever.
-async fn drain(instance: &Instance, timeout: Duration) {
-    let deadline = Instant::now() + timeout;
-    instance.start_draining().await;
-    while instance.active_allocations().await != Some(0) && Instant::now() < deadline {
-        tokio::time::sleep(DRAIN_TICK).await;
+        let running = self.running.into_values().filter_map(|one| one.instance);
+        let leaving = self.leaving.into_values().map(Leaving::into_instance);
+        join_all(running.chain(leaving).map(Instance::stop)).await;
     }
 }

@@ -15,7 +15,7 @@ mod ports;
 mod tests;
 
 pub use expose::{on_host, service};
-pub use fleet::{DRAIN_TICK, Fleet, FleetOptions, Member, Roster, Round, Served};
+pub use fleet::{DRAIN_TICK, Fleet, FleetOptions, Member, Roster, Round, Sessions};
 pub use host::HostAddresses;
 pub use localise::{Localised, localise};
 pub use overlay::overlay;

@@ -71,6 +71,27 @@ fn sentence(trouble: &Trouble) -> String {
             protocol.socket().as_str(),
             meanwhile(*stays_at)
         ),
+        Trouble::Held {
+            by,
+            is_by_sessions,
+            protocol,
+            port,
+            stays_at,
+        } => {
+            let holder = match is_by_sessions {
+                true => format!(
+                    "sessions of Gateway {by}, which is removed, still use it, for --drain-timeout at most"
+                ),
+                false => {
+                    format!("Gateway {by} still uses it, itself or for sessions that began there")
+                }
+            };
+            format!(
+                "{} port {port} of this host is not free yet, and is opened as soon as it is: {holder}.{}",
+                protocol.socket().as_str(),
+                meanwhile(*stays_at)
+            )
+        }
         Trouble::Refused {
             protocol,
             port,

@@ -19,6 +19,16 @@ pub enum Trouble {
         /// Where it listens meanwhile.
         stays_at: Option<u16>,
     },
+    /// Another Gateway is to let go of the port and has not done so yet.
+    Held {
+        by: String,
+        /// The Gateway is gone, and its sessions may go on for a while.
+        is_by_sessions: bool,
+        protocol: Protocol,
+        port: u16,
+        /// Where it listens meanwhile.
+        stays_at: Option<u16>,
+    },
     /// The operating system does not give it.
     Refused {
         protocol: Protocol,
@@ -40,7 +50,10 @@ pub enum Trouble {
 impl Trouble {
     /// Whether it may pass without anybody changing a manifest.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Trouble::Refused { .. } | Trouble::NotStarted { .. })
+        matches!(
+            self,
+            Trouble::Held { .. } | Trouble::Refused { .. } | Trouble::NotStarted { .. }
+        )
     }
 }
 

@@ -14,7 +14,7 @@ use super::summary::Summary;
 use super::unix_seconds;
 use crate::provider::{Follower, News};
 
-/// How soon a port that could not be opened is tried again.
+/// How soon a port that another process has is tried again.
 const RETRY: Duration = Duration::from_secs(3);
 
 /// What wants attention.
@@ -22,7 +22,7 @@ const RETRY: Duration = Duration::from_secs(3);
 pub enum Call {
     /// Files have changed.
     News(News),
-    /// What could not be had may be had now.
+    /// What could not be had may be had now, or a drain is over.
     Retry,
     /// A check has ended; `None` when it could not tell anything.
     Checked(Option<Findings>),
@@ -75,12 +75,13 @@ impl Attendant {
             biased;
             news = self.follower.next() => Call::News(news),
             findings = checked => Call::Checked(findings),
+            () = self.engine.fleet().stirs() => Call::Retry,
             () = sleep_until(self.retry_at) => Call::Retry,
         }
     }
 
     pub async fn answer(&mut self, call: Call) {
-        let report = match call {
+        let mut report = match call {
             Call::News(news) => self.engine.take(news).await,
             Call::Checked(findings) => {
                 self.checking = None;
@@ -98,6 +99,7 @@ impl Attendant {
             }
         };
         if !report.is_empty() {
+            report.sessions = self.engine.fleet().sessions();
             let summary = Summary::of(&self.engine, &self.urls, unix_seconds());
             self.output.changed(&report, &summary);
             self.console.publish(&self.engine);

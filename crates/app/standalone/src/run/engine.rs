@@ -33,6 +33,8 @@ pub struct Engine {
     settings: Settings,
     host: HostAddresses,
     port_offset: i32,
+    /// In seconds: dataplanes refuse ephemeral credentials that live longer.
+    max_ephemeral_lifetime: Option<u64>,
     world: World,
     snapshot: Snapshot,
     /// What is: configurations as they run, statuses as they are dated and shown.
@@ -53,11 +55,17 @@ pub struct Engine {
 }
 
 impl Engine {
-    pub fn new(host: HostAddresses, port_offset: i32, fleet: Fleet) -> Self {
+    pub fn new(
+        host: HostAddresses,
+        port_offset: i32,
+        max_ephemeral_lifetime: Option<u64>,
+        fleet: Fleet,
+    ) -> Self {
         Engine {
             settings: Settings::default(),
             host,
             port_offset,
+            max_ephemeral_lifetime,
             world: World::default(),
             snapshot: Snapshot::default(),
             plan: Plan::default(),
@@ -117,6 +125,10 @@ impl Engine {
 
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    pub fn max_ephemeral_lifetime(&self) -> Option<u64> {
+        self.max_ephemeral_lifetime
     }
 
     pub fn problems(&self) -> &[Problem] {
@@ -196,11 +208,11 @@ impl Engine {
         self.problems = problems;
     }
 
-    /// Tries again what could not be put in force.
+    /// Closes what has drained, and tries again what could not be put in force.
     pub async fn retry(&mut self) -> Report {
         let round = self.fleet.retry().await;
         let mut report = Report::default();
-        if round.troubled.is_empty() {
+        if round.troubled.is_empty() && round.closed.is_empty() {
             return report;
         }
         let units = round.troubled.iter().cloned().map(Unit::Gateway).collect();
@@ -341,7 +353,8 @@ impl Engine {
             let after = conditions::of(&self.plan, unit);
             report.flips.extend(conditions::flips(before, after));
         }
-        report.served = round.served;
+        report.ended = round.ended;
+        report.closed = round.closed;
     }
 
     fn show_unit(&mut self, unit: &Unit, plan: &mut Plan, now: Timestamp) {

@@ -13,6 +13,7 @@ mod signals;
 mod summary;
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,7 +22,7 @@ use stunner_config::PortRange;
 use stunner_dataplane::embed::{self, Host};
 use stunner_flags::{EXIT_PROBLEM, EXIT_USAGE, report};
 use stunner_net::host;
-use stunner_process::block_on;
+use stunner_process::{block_on, say};
 use stunner_telemetry::logging;
 use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -29,7 +30,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use self::attend::Attendant;
 use self::console::Console;
 use self::engine::Engine;
-use self::output::{Output, Stopped, complain};
+use self::output::{Output, Stopped};
 use self::servers::Servers;
 use self::signals::{Signal, Signals};
 use self::summary::Summary;
@@ -39,6 +40,8 @@ use crate::provider::Follower;
 
 /// How long the last log lines may take to be written.
 const LOG_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the last events may.
+const OUTPUT_PATIENCE: Duration = Duration::from_secs(1);
 /// Enough that a scrape does not wait for a translation.
 const WORKERS: usize = 2;
 
@@ -72,34 +75,36 @@ pub fn run(options: RunOptions) -> ExitCode {
     let sources = match options.sources.clone().or_current_folder("run") {
         Ok(sources) => sources,
         Err(usage) => {
-            complain(&usage.report().to_string());
+            say(&usage.report());
             return ExitCode::from(EXIT_USAGE);
         }
     };
     let options = RunOptions { sources, ..options };
     let log = logging::init_on(options.log_format, &options.log, io::stderr()).ok();
-    let runtime = &mut Builder::new_multi_thread();
-    let result = match block_on(runtime.worker_threads(WORKERS), serve(&options)) {
-        Ok(result) => result,
+    let output = match Output::new(options.output) {
+        Ok(output) => output,
         Err(error) => {
-            complain(&report(&error, None).to_string());
+            say(&report(&error, None));
             return ExitCode::from(EXIT_PROBLEM);
         }
     };
+    let runtime = &mut Builder::new_multi_thread();
+    let served = block_on(runtime.worker_threads(WORKERS), serve(&options, &output));
     if let Some(log) = log {
         log.flush(LOG_PATIENCE);
     }
-    match result {
+    let code = match served.map_err(RunError::from).flatten() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&report(&error, error.hint()).to_string());
+            output.complain(report(&error, error.hint()));
             ExitCode::from(EXIT_PROBLEM)
         }
-    }
+    };
+    output.flush(OUTPUT_PATIENCE);
+    code
 }
 
-async fn serve(options: &RunOptions) -> Result<(), RunError> {
-    let output = Output::new(options.output);
+async fn serve(options: &RunOptions, output: &Output) -> Result<(), RunError> {
     let mut signals = Signals::listen()?;
     let found = options.sources.find();
     if found.problems.iter().any(|problem| problem.is_error()) {
@@ -125,7 +130,10 @@ async fn serve(options: &RunOptions) -> Result<(), RunError> {
         output.no_server(missing);
     }
     let addresses = HostAddresses::given_or_found(&options.addresses);
-    let mut engine = Engine::new(addresses, options.port_offset, fleet);
+    let max_lifetime = options
+        .max_ephemeral_lifetime
+        .map(|lifetime| lifetime.as_secs());
+    let mut engine = Engine::new(addresses, options.port_offset, max_lifetime, fleet);
     let report = engine.take(first).await;
     console.publish(&engine);
     output.problems(&report);
@@ -160,10 +168,16 @@ async fn serve(options: &RunOptions) -> Result<(), RunError> {
         engine.into_fleet().stop().await;
         return Err(error);
     }
-    let mut attendant = Attendant::new(engine, follower, output, servers.urls.clone(), console);
+    let mut attendant = Attendant::new(
+        engine,
+        follower,
+        output.clone(),
+        servers.urls.clone(),
+        console,
+    );
     let signal = attend(&mut attendant, &mut signals).await;
     let drained = match signal {
-        Signal::Interrupt => attendant.engine.fleet().sessions().await == 0,
+        Signal::Interrupt => attendant.engine.fleet().is_drained().await,
         Signal::Terminate => drain(&mut attendant, &mut signals, options).await,
     };
     servers.stop().await;
@@ -190,7 +204,8 @@ async fn attend(attendant: &mut Attendant, signals: &mut Signals) -> Signal {
 async fn drain(attendant: &mut Attendant, signals: &mut Signals, options: &RunOptions) -> bool {
     let deadline = Instant::now() + options.drain_timeout;
     attendant.engine.fleet_mut().start_draining().await;
-    let sessions = attendant.engine.fleet().sessions().await;
+    let sessions = attendant.engine.fleet().sessions();
+    let sessions = sessions.kept + sessions.draining;
     if sessions > 0 {
         let seconds = options.drain_timeout.as_secs();
         attendant.output.draining(sessions, seconds);
@@ -219,6 +234,7 @@ fn fleet_options(options: &RunOptions) -> FleetOptions {
             allow_loopback_peers: options.allow_loopback_peers,
             credential_grace: options.credential_grace,
             max_ephemeral_lifetime: options.max_ephemeral_lifetime,
+            listen_addresses: listen_addresses(&options.addresses),
             unauth_rate_limit: options.unauth_rate_limit,
             max_connections_per_source: options.max_connections_per_source,
             max_handshakes: options.max_handshakes,
@@ -229,6 +245,22 @@ fn fleet_options(options: &RunOptions) -> FleetOptions {
         cpus: host::cpus_granted(),
         drain_timeout: options.drain_timeout,
     }
+}
+
+/// Where listeners are to be reached. A public address may be that of a NAT, which cannot be bound, so that they listen
+/// everywhere; whoever names nothing but loopback wants to be alone.
+fn listen_addresses(given: &[IpAddr]) -> Vec<IpAddr> {
+    if given.is_empty() || !given.iter().all(IpAddr::is_loopback) {
+        return Vec::new();
+    }
+    // `localhost` may be either.
+    let both: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let of_family = |usual: IpAddr| {
+        let mut given = given.iter();
+        let found = given.find(|address| address.is_ipv4() == usual.is_ipv4());
+        found.copied().unwrap_or(usual)
+    };
+    both.map(of_family).to_vec()
 }
 
 fn unix_seconds() -> u64 {

@@ -1,13 +1,16 @@
 //! What is told on standard output: sentences and tables for people, or one JSON object per line for programs.
 
 mod json;
+mod queue;
 mod table;
 mod text;
 
-use std::io::Write;
+use std::io;
+use std::time::Duration;
 
 use stunner_manifest::Problem;
 
+use self::queue::{Queue, Stream};
 use super::engine::Report;
 use super::summary::Summary;
 use crate::cli::RunOutput;
@@ -24,20 +27,26 @@ pub struct Stopped {
     pub drained: bool,
 }
 
-/// Tells what happens. Nobody listening is no reason to stop serving.
-#[derive(Debug, Clone, Copy)]
+/// Tells what happens. Nobody listening is no reason to stop serving, nor is somebody who listens too slowly.
+#[derive(Debug, Clone)]
 pub struct Output {
     form: RunOutput,
+    queue: Queue,
 }
 
 impl Output {
-    pub fn new(form: RunOutput) -> Self {
-        Output { form }
+    pub fn new(form: RunOutput) -> io::Result<Self> {
+        let lost = match form {
+            RunOutput::Text => text::lost,
+            RunOutput::Json => json::lost,
+        };
+        let queue = Queue::start(io::stdout(), io::stderr(), lost)?;
+        Ok(Output { form, queue })
     }
 
     /// What is served, once at the start.
     pub fn ready(&self, summary: &Summary) {
-        self.print(&match self.form {
+        self.print(match self.form {
             RunOutput::Text => text::ready(summary),
             RunOutput::Json => json::ready(summary),
         });
@@ -45,7 +54,7 @@ impl Output {
 
     /// What stands in the way of serving anything.
     pub fn not_ready(&self, summary: &Summary, why: &str) {
-        self.print(&match self.form {
+        self.print(match self.form {
             RunOutput::Text => text::conditions(summary),
             RunOutput::Json => json::not_ready(summary, why),
         });
@@ -55,7 +64,7 @@ impl Output {
     pub fn changed(&self, report: &Report, summary: &Summary) {
         self.problems(report);
         if report.is_change() {
-            self.print(&match self.form {
+            self.print(match self.form {
                 RunOutput::Text => text::changed(report),
                 RunOutput::Json => json::changed(report, summary),
             });
@@ -75,15 +84,15 @@ impl Output {
             self.problem(problem, report.held.get(&problem.file).copied());
         }
         if more > 0 {
-            complain(&text::more_problems(more));
+            self.complain(text::more_problems(more));
         }
     }
 
     /// A fault of a file, and how many of its objects stay as they were.
     pub fn problem(&self, problem: &Problem, held: Option<usize>) {
         match self.form {
-            RunOutput::Text => complain(&text::problem(problem, held)),
-            RunOutput::Json => self.print(&json::problem(problem, held)),
+            RunOutput::Text => self.complain(text::problem(problem, held)),
+            RunOutput::Json => self.print(json::problem(problem, held)),
         }
     }
 
@@ -91,37 +100,39 @@ impl Output {
     pub fn no_server(&self, problem: &super::servers::NotServed) {
         match self.form {
             RunOutput::Text => {
-                complain(&format!("warning: {problem}\n  hint: {}\n", problem.hint()));
+                self.complain(format!("warning: {problem}\n  hint: {}\n", problem.hint()));
             }
             RunOutput::Json => {
-                complain(&format!("warning: {problem}; {}\n", problem.hint()));
-                self.print(&json::no_server(problem));
+                self.complain(format!("warning: {problem}; {}\n", problem.hint()));
+                self.print(json::no_server(problem));
             }
         }
     }
 
     pub fn draining(&self, sessions: u64, seconds: u64) {
         if self.form == RunOutput::Text {
-            self.print(&text::draining(sessions, seconds));
+            self.print(text::draining(sessions, seconds));
         }
     }
 
     pub fn stopped(&self, stopped: Stopped) {
-        self.print(&match self.form {
+        self.print(match self.form {
             RunOutput::Text => text::stopped(stopped),
             RunOutput::Json => json::stopped(stopped),
         });
     }
 
-    fn print(&self, text: &str) {
-        let mut out = std::io::stdout().lock();
-        // In one piece, so that a reader never sees half of an event.
-        let _ = out.write_all(text.as_bytes());
-        let _ = out.flush();
+    fn print(&self, text: String) {
+        self.queue.send(Stream::Out, text);
     }
-}
 
-/// On standard error, where compilers tell it. Unlike with the macros of the standard library, nobody has to be there.
-pub fn complain(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    /// On standard error, where compilers tell it.
+    pub fn complain(&self, text: String) {
+        self.queue.send(Stream::Err, text);
+    }
+
+    /// Waits until all has been told, or nobody has listened for so long.
+    pub fn flush(&self, at_most: Duration) {
+        self.queue.flush(at_most);
+    }
 }

@@ -29,6 +29,9 @@ pub struct Signals {
 
 impl Signals {
     pub fn listen() -> io::Result<Self> {
+        // Daemons are sent it to read their files again, which happens here anyway. Without a handler it would end the
+        // process, and the handler stays when nobody listens.
+        drop(unix::signal(SignalKind::hangup())?);
         Ok(Signals {
             interrupt: unix::signal(SignalKind::interrupt())?,
             terminate: unix::signal(SignalKind::terminate())?,

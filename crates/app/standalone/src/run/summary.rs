@@ -1,17 +1,19 @@
 //! What is served, as it is told: Gateways, where clients reach them, and with which credentials.
 
+mod certificate;
+
 use std::net::IpAddr;
 
 use serde::Serialize;
 use stunner_api::gateway::{GatewayStatus, ListenerStatus};
 use stunner_api::names::condition as kind;
-use stunner_config::{AuthMethod, ClusterKind, Config, Listener};
+use stunner_config::{Auth, AuthMethod, ClusterKind, Config, Listener};
 use stunner_credentials::{Credential, mint_bare};
 
 use super::engine::{Engine, Flip};
 use super::servers::Urls;
 
-/// How long a minted credential is good for.
+/// How long a minted credential is good for where nothing is said, as `authd` has it.
 const LIFETIME: u64 = 24 * 3600;
 
 #[derive(Debug, Clone, Serialize)]
@@ -81,6 +83,8 @@ pub struct Trial {
     pub server: String,
     /// A peer that a route admits.
     pub peer: Option<String>,
+    /// A client that checks the certificate would not connect.
+    pub insecure: bool,
 }
 
 /// Without the credentials.
@@ -124,15 +128,19 @@ impl Summary {
             });
         }
         let configs = || engine.plan().configs().map(|(_, config)| config);
+        let mint = Mint {
+            now: unix_seconds,
+            max_lifetime: engine.max_ephemeral_lifetime(),
+        };
         Summary {
             gateways,
             unmet: engine.unmet(),
             ice_servers: configs()
                 .filter(|config| !config.listeners.is_empty())
-                .map(|config| ice_server(config, unix_seconds))
+                .map(|config| ice_server(config, mint))
                 .collect(),
             urls: urls.clone(),
-            trial: configs().find_map(|config| trial(config, unix_seconds)),
+            trial: configs().find_map(|config| trial(config, mint)),
         }
     }
 }
@@ -155,17 +163,30 @@ impl Condition {
     }
 }
 
-/// User name and password for a client, unless there are none. Nobody in particular pastes them, so a minted name has
-/// no user in it.
-fn credential(auth: &AuthMethod, unix_seconds: u64) -> Option<Credential> {
-    match auth {
-        AuthMethod::Ephemeral { secret } => Some(mint_bare(secret, unix_seconds, LIFETIME)),
-        fixed => Credential::of(fixed, unix_seconds, LIFETIME, ""),
+/// How credentials are made.
+#[derive(Debug, Clone, Copy)]
+struct Mint {
+    /// In UNIX seconds.
+    now: u64,
+    /// Those that live longer are refused.
+    max_lifetime: Option<u64>,
+}
+
+impl Mint {
+    /// User name and password for a client, unless there are none. Nobody in particular pastes them, so a minted name
+    /// has no user in it.
+    fn credential(self, auth: &Auth) -> Option<Credential> {
+        let lifetime = auth.lifetime.unwrap_or(LIFETIME);
+        let lifetime = lifetime.min(self.max_lifetime.unwrap_or(u64::MAX));
+        match &auth.method {
+            AuthMethod::Ephemeral { secret } => Some(mint_bare(secret, self.now, lifetime)),
+            fixed => Credential::of(fixed, self.now, lifetime, ""),
+        }
     }
 }
 
-fn ice_server(config: &Config, unix_seconds: u64) -> IceServer {
-    let credential = credential(&config.auth.method, unix_seconds);
+fn ice_server(config: &Config, mint: Mint) -> IceServer {
+    let credential = mint.credential(&config.auth);
     let (username, credential) = credential.map(|one| (one.username, one.password)).unzip();
     let url = |uri: String| {
         match (&username, uri.split_once('?')) {
@@ -198,9 +219,9 @@ fn uris(listener: &Listener) -> Vec<String> {
         .collect()
 }
 
-fn trial(config: &Config, unix_seconds: u64) -> Option<Trial> {
+fn trial(config: &Config, mint: Mint) -> Option<Trial> {
     let listener = config.listeners.first()?;
-    let credential = credential(&config.auth.method, unix_seconds)?;
+    let credential = mint.credential(&config.auth)?;
     let uri = listener.turn_uri();
     let (_, place) = uri.split_once(':')?;
     let (place, _) = place.split_once('?')?;
@@ -222,6 +243,9 @@ fn trial(config: &Config, unix_seconds: u64) -> Option<Trial> {
             percent(&credential.password)
         ),
         peer: clusters.find_map(|cluster| peer(&cluster.kind)),
+        insecure: listener.cert.as_ref().is_some_and(|chain| {
+            certificate::is_for_trials_only(chain.as_bytes(), listener.host())
+        }),
     })
 }
 

@@ -13,7 +13,8 @@ flags! {
     RECURSIVE = under(MANIFESTS, super::RECURSIVE);
 
     ADDRESS = flag(HOST, "address", Value("IP[,IP]"), "STUNNER_ADDRESS", "those of the host, else loopback",
-        "Address of this host that listeners bind and clients are told; one of each family where it has both");
+        "Address of this host that clients are told; one of each family where it has both. Listeners are open on every \
+         address of the host, but on loopback only when nothing else is given here");
     PORT_OFFSET = flag(HOST, "port-offset", Value("N"), "STUNNER_PORT_OFFSET", "0",
         "Add this to the port of every TURN listener; may be negative");
 

@@ -7,7 +7,7 @@ use stunner_api::NamespacedName;
 use stunner_config::Config;
 use stunner_dataplane::embed::{Instance, PrepareError};
 
-use super::Served;
+use super::leaving::Leaving;
 use super::target::{Target, fallback};
 use crate::local::localise::short_name;
 use crate::local::ports::{Trouble, socket};
@@ -18,16 +18,18 @@ pub(super) struct Brought {
     /// What is in force now.
     pub(super) config: Option<Config>,
     pub(super) troubles: BTreeMap<String, Trouble>,
-    pub(super) served: Served,
+    /// Sessions that ended, because their listener is gone.
+    pub(super) ended: u64,
 }
 
 /// Puts in force what can be. A dataplane takes all of a configuration or nothing of it, so that a listener which cannot
-/// be opened is taken out, or left as it was, and the rest tried again.
+/// be opened is taken out, or left as it was, and the rest tried again. Gateways that are `leaving` may have its port.
 pub(super) async fn bring(
     name: &NamespacedName,
     instance: io::Result<Instance>,
     target: Target,
     before: Option<Config>,
+    leaving: &BTreeMap<NamespacedName, Leaving>,
 ) -> Brought {
     let Target {
         mut config,
@@ -41,7 +43,7 @@ pub(super) async fn bring(
                 instance: None,
                 config: None,
                 troubles,
-                served: Served::default(),
+                ended: 0,
             };
         }
     };
@@ -52,14 +54,7 @@ pub(super) async fn bring(
                     instance: Some(instance),
                     config: Some(config),
                     troubles,
-                    served: Served {
-                        sessions: applied.sessions,
-                        ended: applied.ended,
-                        changes: match applied.changes.is_empty() {
-                            true => String::new(),
-                            false => applied.changes.to_string(),
-                        },
-                    },
+                    ended: applied.ended,
                 };
             }
             Err(error) => error,
@@ -75,7 +70,7 @@ pub(super) async fn bring(
                 instance: Some(instance),
                 config: before,
                 troubles,
-                served: Served::default(),
+                ended: 0,
             };
         };
         let listener = config.listeners.remove(place);
@@ -90,11 +85,11 @@ pub(super) async fn bring(
                 why: cause.to_string(),
                 hint: error.hint(),
             },
-            PrepareError::Taken { holder, .. } => Trouble::Refused {
+            PrepareError::Taken { holder, .. } => Trouble::Held {
+                by: holder.clone(),
+                is_by_sessions: leaving.keys().any(|name| name.to_string() == *holder),
                 protocol,
                 port,
-                why: format!("sessions of Gateway {holder} still use it"),
-                hint: "wait for them to end".to_owned(),
                 stays_at,
             },
             PrepareError::Port { cause, .. } => Trouble::Refused {

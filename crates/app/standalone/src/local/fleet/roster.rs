@@ -26,56 +26,39 @@ impl fmt::Debug for Member {
 /// Cloning gives another handle to the same list.
 #[derive(Debug, Clone, Default)]
 pub struct Roster {
-    members: Arc<Mutex<Members>>,
-}
-
-#[derive(Debug, Default)]
-struct Members {
-    running: BTreeMap<NamespacedName, Member>,
-    leaving: Vec<Member>,
+    members: Arc<Mutex<BTreeMap<NamespacedName, Member>>>,
 }
 
 impl Roster {
-    fn lock(&self) -> MutexGuard<'_, Members> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<NamespacedName, Member>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Comes, or is back.
     pub(super) fn enter(&self, gateway: &NamespacedName, dataplane: Arc<dyn Dataplane>) {
         let member = Member {
             gateway: gateway.clone(),
             dataplane,
             is_leaving: false,
         };
-        self.lock().running.insert(gateway.clone(), member);
+        self.lock().insert(gateway.clone(), member);
     }
 
     pub(super) fn retire(&self, gateway: &NamespacedName) {
-        let mut members = self.lock();
-        if let Some(member) = members.running.remove(gateway) {
-            members.leaving.push(Member {
-                is_leaving: true,
-                ..member
-            });
+        if let Some(member) = self.lock().get_mut(gateway) {
+            member.is_leaving = true;
         }
     }
 
-    /// The oldest of that name that is leaving has left.
     pub(super) fn leave(&self, gateway: &NamespacedName) {
-        let mut members = self.lock();
-        let place = members
-            .leaving
-            .iter()
-            .position(|one| one.gateway == *gateway);
-        if let Some(place) = place {
-            members.leaving.remove(place);
-        }
+        self.lock().remove(gateway);
     }
 
     /// Those that serve, by Gateway, then those that are leaving.
     pub fn members(&self) -> Vec<Member> {
-        let members = self.lock();
-        let running = members.running.values();
-        running.chain(&members.leaving).cloned().collect()
+        let mut members: Vec<Member> = self.lock().values().cloned().collect();
+        members.sort_by_key(|member| member.is_leaving);
+        members
     }
 
     /// For probes: whoever is leaving is meant not to be ready.

@@ -6,7 +6,7 @@ use stunner_api::NamespacedName;
 use stunner_manifest::Problem;
 
 use super::Flip;
-use crate::local::Served;
+use crate::local::Sessions;
 use crate::provider::{Change, Source, World};
 
 #[derive(Debug, Default)]
@@ -14,7 +14,12 @@ pub struct Report {
     /// Objects of files; what was supplied beside them is nobody's edit.
     pub changes: Vec<Change>,
     pub flips: Vec<Flip>,
-    pub served: BTreeMap<NamespacedName, Served>,
+    /// Live sessions, once it is in force.
+    pub sessions: Sessions,
+    /// Sessions that ended, because their listener is gone.
+    pub ended: u64,
+    /// Gateways that were gone and whose drain is over, and how many sessions ended with it.
+    pub closed: BTreeMap<NamespacedName, u64>,
     pub new_problems: Vec<Problem>,
     pub solved_problems: Vec<Problem>,
     /// Problems are at other places than before, which is nothing to tell but something to show.
@@ -45,6 +50,7 @@ impl Report {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
             && self.flips.is_empty()
+            && self.closed.is_empty()
             && self.new_problems.is_empty()
             && self.solved_problems.is_empty()
             && !self.moved_problems
@@ -52,15 +58,10 @@ impl Report {
 
     /// Whether more than problems is to be told.
     pub fn is_change(&self) -> bool {
-        !self.changes.is_empty() || !self.flips.is_empty() || !self.solved_problems.is_empty()
-    }
-
-    /// Sessions that went on and sessions that ended.
-    pub fn sessions(&self) -> (u64, u64) {
-        let served = self.served.values();
-        served.fold((0, 0), |(kept, ended), served| {
-            (kept + served.sessions, ended + served.ended)
-        })
+        !self.changes.is_empty()
+            || !self.flips.is_empty()
+            || !self.closed.is_empty()
+            || !self.solved_problems.is_empty()
     }
 }
 

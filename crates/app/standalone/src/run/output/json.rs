@@ -1,9 +1,11 @@
 //! Events for programs.
 
 use serde_json::{Value, json};
+use stunner_api::NamespacedName;
 use stunner_manifest::Problem;
 
 use super::Stopped;
+use crate::local::Sessions;
 use crate::provider::{Change, Happened};
 use crate::run::engine::Report;
 use crate::run::servers::NotServed;
@@ -25,12 +27,14 @@ pub(super) fn not_ready(summary: &Summary, why: &str) -> String {
 }
 
 pub(super) fn changed(report: &Report, summary: &Summary) -> String {
-    let (kept, ended) = report.sessions();
+    let Sessions { kept, draining } = report.sessions;
+    let ended = report.ended + report.closed.values().sum::<u64>();
     let fields = json!({
         "objects": report.changes.iter().map(object).collect::<Vec<_>>(),
         "conditions": report.flips,
         "solved": report.solved_problems,
-        "sessions": { "kept": kept, "ended": ended },
+        "sessions": { "kept": kept, "draining": draining, "ended": ended },
+        "closed": report.closed.iter().map(closed).collect::<Vec<_>>(),
         "gateways": summary.gateways,
     });
     event("changed", fields)
@@ -47,6 +51,10 @@ fn object(change: &Change) -> Value {
         "namespace": change.key.name.namespace,
         "name": change.key.name.name,
     })
+}
+
+fn closed((gateway, ended): (&NamespacedName, &u64)) -> Value {
+    json!({ "namespace": gateway.namespace, "name": gateway.name, "ended": ended })
 }
 
 pub(super) fn problem(problem: &Problem, held: Option<usize>) -> String {
@@ -72,6 +80,11 @@ pub(super) fn stopped(stopped: Stopped) -> String {
         "stopped",
         json!({ "signal": stopped.by, "drained": stopped.drained }),
     )
+}
+
+/// Of events that nobody read in time.
+pub(super) fn lost(count: u64) -> String {
+    event("lost", json!({ "count": count }))
 }
 
 fn members(value: &impl serde::Serialize) -> Value {

@@ -5,6 +5,7 @@ use stunner_manifest::Problem;
 
 use super::Stopped;
 use super::table::table;
+use crate::local::Sessions;
 use crate::provider::{Change, Happened};
 use crate::run::engine::{Flip, Report, is_good};
 use crate::run::summary::{Condition, Summary};
@@ -43,9 +44,10 @@ pub(super) fn ready(summary: &Summary) -> String {
     }
     if let Some(trial) = &summary.trial {
         let peer = trial.peer.as_deref().unwrap_or("PEER");
+        let insecure = if trial.insecure { "--insecure " } else { "" };
         text.push_str(&format!(
             "\nTry it: what you type goes through the gateway to a peer (PORT is the peer's):\n  \
-             turncat - '{}' udp://{peer}:PORT\n",
+             turncat {insecure}- '{}' udp://{peer}:PORT\n",
             trial.server
         ));
     }
@@ -206,18 +208,36 @@ fn condition(flip: &Flip) -> String {
 }
 
 fn sessions(report: &Report) -> String {
-    let (kept, ended) = report.sessions();
+    let Sessions { kept, draining } = report.sessions;
+    let mut text = String::new();
+    for (gateway, ended) in &report.closed {
+        text.push_str(&match ended {
+            0 => format!("Gateway {gateway} is closed; no session was left\n"),
+            1 => format!("Gateway {gateway} is closed; 1 session ended after --drain-timeout\n"),
+            ended => format!(
+                "Gateway {gateway} is closed; {ended} sessions ended after --drain-timeout\n"
+            ),
+        });
+    }
+    match draining {
+        0 => {}
+        1 => text.push_str("1 session of removed Gateways drains, for --drain-timeout at most\n"),
+        draining => text.push_str(&format!(
+            "{draining} sessions of removed Gateways drain, for --drain-timeout at most\n"
+        )),
+    }
     let kept = match kept {
         0 => String::new(),
         1 => "1 session goes on; ".to_owned(),
         kept => format!("{kept} sessions go on; "),
     };
-    match (kept.is_empty(), ended) {
-        (true, 0) => String::new(),
-        (false, 0) => format!("{kept}none ended\n"),
-        (_, 1) => format!("{kept}1 ended with its listener\n"),
-        (_, ended) => format!("{kept}{ended} ended with their listeners\n"),
+    match (kept.is_empty(), report.ended) {
+        (true, 0) => {}
+        (false, 0) => text.push_str(&format!("{kept}none ended\n")),
+        (_, 1) => text.push_str(&format!("{kept}1 ended with its listener\n")),
+        (_, ended) => text.push_str(&format!("{kept}{ended} ended with their listeners\n")),
     }
+    text
 }
 
 pub(super) fn problem(problem: &Problem, held: Option<usize>) -> String {
@@ -254,4 +274,12 @@ pub(super) fn stopped(stopped: Stopped) -> String {
         false => "what was left of sessions ended",
     };
     format!("Stopped by {}; {how}.\n", stopped.by)
+}
+
+/// Of messages that nobody read in time.
+pub(super) fn lost(count: u64) -> String {
+    match count {
+        1 => "\n1 message was lost here: nobody read what this prints\n".to_owned(),
+        count => format!("\n{count} messages were lost here: nobody read what this prints\n"),
+    }
 }
