@@ -112,7 +112,10 @@ impl Loop {
             match self.step().await {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(why)) => return why,
-                Err(_) => return Ended::Failed,
+                Err(error) => {
+                    tracing::debug!(scope = "echo", "a session breaks: {error}");
+                    return Ended::Failed;
+                }
             }
         }
     }
