@@ -1,5 +1,7 @@
 //! What a file holds.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,13 +21,42 @@ pub struct Manifest {
     pub root: Arc<Node>,
     /// Something had to be left out; an error among the problems says what.
     pub repaired: bool,
+    /// By list, as it is written: for each item that had to be left out, how many before it stayed.
+    pub(crate) left_out: LeftOut,
 }
+
+pub(crate) type LeftOut = BTreeMap<String, Vec<usize>>;
 
 impl Manifest {
     /// Where a field is, such as `spec.listeners[0].port` or `metadata.annotations[stunner.l7mp.io/service-type]`: the
     /// place of its value, or of the innermost thing around it that there is.
     pub fn place_of(&self, path: &str) -> Place {
         self.root.find(path).place
+    }
+
+    /// A field as its author would call it: the items of lists are counted as they are written.
+    pub fn as_written<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if self.left_out.is_empty() {
+            return Cow::Borrowed(path);
+        }
+        let (mut written, mut rest) = (String::new(), path);
+        while let Some((before, bracketed)) = rest.split_once('[')
+            && let Some((step, after)) = bracketed.split_once(']')
+        {
+            written.push_str(before);
+            let missing = self.left_out.get(&written);
+            let step = match (step.parse::<usize>(), missing) {
+                (Ok(index), Some(stayed)) => {
+                    let earlier = stayed.partition_point(|stayed| *stayed <= index);
+                    (index + earlier).to_string()
+                }
+                _ => step.to_owned(),
+            };
+            written.push_str(&format!("[{step}]"));
+            rest = after;
+        }
+        written.push_str(rest);
+        Cow::Owned(written)
     }
 }
 

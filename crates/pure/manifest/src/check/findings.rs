@@ -59,8 +59,8 @@ impl<'a> Findings<'a> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        let place = manifest.place_of(field);
-        let problem = Problem::error(&manifest.file, place, fault, field, message);
+        let (place, field) = (manifest.place_of(field), manifest.as_written(field));
+        let problem = Problem::error(&manifest.file, place, fault, &*field, message);
         self.push(manifest, problem.hint(hint));
     }
 
@@ -72,8 +72,8 @@ impl<'a> Findings<'a> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        let place = manifest.place_of(field);
-        let problem = Problem::warning(&manifest.file, place, fault, field, message);
+        let (place, field) = (manifest.place_of(field), manifest.as_written(field));
+        let problem = Problem::warning(&manifest.file, place, fault, &*field, message);
         self.push(manifest, problem.hint(hint));
     }
 
@@ -85,7 +85,8 @@ impl<'a> Findings<'a> {
     /// Whether reading found errors in this part of the object: what seems to be missing there may just have been left out.
     pub(super) fn is_told(&self, manifest: &Manifest, part: &str) -> bool {
         let fields = self.told.get(&std::ptr::from_ref(manifest));
-        fields.is_some_and(|fields| fields.iter().any(|field| field.starts_with(part)))
+        let part = manifest.as_written(part);
+        fields.is_some_and(|fields| fields.iter().any(|field| field.starts_with(&*part)))
     }
 
     /// Whether to look for the name that a reference to nothing may mean.

@@ -32,14 +32,27 @@ pub(super) fn resolve(
     }
     let kind = to.kind;
     let place = from.place_of(field);
+    let field = from.as_written(field);
     let message = format!("there is no {kind} `{}` in the files", shown(to));
     let problem = match world.obscure {
-        None => Problem::error(&from.file, place, Fault::DanglingReference, field, message)
-            .hint(hint(world, findings, from, reference)),
-        Some(file) => Problem::warning(&from.file, place, Fault::DanglingReference, field, message)
-            .hint(format!(
-                "it may be in the part of {file} that cannot be read; mend that first"
-            )),
+        None => Problem::error(
+            &from.file,
+            place,
+            Fault::DanglingReference,
+            &*field,
+            message,
+        )
+        .hint(hint(world, findings, from, reference)),
+        Some(file) => Problem::warning(
+            &from.file,
+            place,
+            Fault::DanglingReference,
+            &*field,
+            message,
+        )
+        .hint(format!(
+            "it may be in the part of {file} that cannot be read; mend that first"
+        )),
     };
     findings.push(from, problem);
     false

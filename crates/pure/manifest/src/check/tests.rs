@@ -269,3 +269,35 @@ fn slips_are_guessed_for_the_first_references_only() {
     assert!(problems.first().is_some_and(|first| guesses(&first)));
     assert!(problems.last().is_some_and(|last| !guesses(&last)));
 }
+
+#[test]
+fn items_are_counted_as_they_are_written() {
+    let route = "
+apiVersion: stunner.l7mp.io/v1
+kind: UDPRoute
+metadata: {name: media, namespace: stunner}
+spec:
+  parentRefs: [{name: gw}]
+  rules:
+    - {backendRefs: [{name: media}, {name: gone-1}]}
+    - none
+    - {backendRefs: [{name: media, port: x}, {name: media}, {port: 1}, {name: gone-2}, {name: gone-3}]}
+";
+    let readings =
+        [CLASS, CONFIG, GATEWAY, SERVICE, route].map(|text| read("a.yaml", text.as_bytes()));
+    let problems = check(&readings);
+    let dangling = problems
+        .iter()
+        .filter(|problem| problem.message.contains("gone-"));
+    let dangling: Vec<(&str, u32)> = dangling
+        .map(|problem| (problem.field.as_str(), problem.column))
+        .collect();
+    assert_eq!(
+        dangling,
+        [
+            ("spec.rules[0].backendRefs[1].name", 44),
+            ("spec.rules[2].backendRefs[3].name", 79),
+            ("spec.rules[2].backendRefs[4].name", 95),
+        ]
+    );
+}

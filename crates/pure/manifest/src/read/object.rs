@@ -45,6 +45,7 @@ pub(super) fn read(
             file: reader.file.clone(),
             root: Arc::new(root),
             repaired: shaped.repaired,
+            left_out: shaped.left_out,
         }),
         // The error may repeat a value, so it is not shown.
         Err(_) => {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json};
 use stunner_document::{Node, Place};
 
 use crate::problem::Fault;
+use crate::reading::LeftOut;
 use crate::schema::Schema;
 
 use super::report::Report;
@@ -24,6 +25,8 @@ pub(super) struct Shaped {
     pub(super) object: Option<Map<String, Json>>,
     /// Something was left out.
     pub(super) repaired: bool,
+    /// Items of lists, as a [`Manifest`](crate::Manifest) counts them.
+    pub(super) left_out: LeftOut,
 }
 
 /// Holds the tree of an object against the schema of its kind. What does not fit is taken out of the tree too.
@@ -34,6 +37,7 @@ pub(super) fn shape(report: &mut Report, root: &mut Node, schema: &Schema) -> Sh
         hidden: false,
         silent: false,
         repaired: false,
+        left_out: LeftOut::new(),
     };
     let object = match shaper.value(root, schema) {
         Some(Json::Object(object)) => Some(object),
@@ -42,6 +46,7 @@ pub(super) fn shape(report: &mut Report, root: &mut Node, schema: &Schema) -> Sh
     Shaped {
         object,
         repaired: shaper.repaired,
+        left_out: shaper.left_out,
     }
 }
 
@@ -54,6 +59,7 @@ struct Shaper<'r> {
     /// Inside of what another program has written: nothing is reported.
     silent: bool,
     repaired: bool,
+    left_out: LeftOut,
 }
 
 impl Shaper<'_> {

@@ -32,13 +32,20 @@ impl Shaper<'_> {
             items.truncate(most);
         }
         let (mut values, mut index) = (Vec::with_capacity(items.len()), 0);
+        let mut left_out = Vec::new();
         items.retain_mut(|item| {
             let value = self.at_index(index, |shaper| shaper.value(item, &list.items));
             index += 1;
             let kept = value.is_some();
+            if !kept {
+                left_out.push(values.len());
+            }
             values.extend(value);
             kept
         });
+        if !left_out.is_empty() {
+            self.left_out.insert(self.path.clone(), left_out);
+        }
         if values.len() < list.min {
             // Items that were left out have been reported.
             if written < list.min {
