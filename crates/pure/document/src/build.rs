@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_saphyr::granit_parser::{Event, Marker, ScalarStyle, Span};
+use serde_saphyr::granit_parser::{Event, Marker, ScalarStyle, Span, Tag};
 
 use crate::error::DocumentError;
 use crate::limits::{Keys, Limits};
@@ -97,9 +97,9 @@ impl<'l> Builder<'l> {
     pub(crate) fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), DocumentError> {
         let place = self.origin.place(&span.start);
         match event {
-            Event::Scalar(text, style, anchor, _) => {
+            Event::Scalar(text, style, anchor, tag) => {
                 self.count(1, place)?;
-                let quoted = style != ScalarStyle::Plain;
+                let quoted = is_quoted(style, tag.as_deref());
                 let value = if !quoted && matches!(&*text, "" | "~" | "null" | "Null" | "NULL") {
                     Value::Null
                 } else {
@@ -224,6 +224,16 @@ impl<'l> Builder<'l> {
             return Err(DocumentError::limit(Some(last.key_place), message));
         }
         Ok(())
+    }
+}
+
+/// Whether a scalar is text whatever it looks like: in quotes, unless a tag of the core schema says otherwise (YAML 1.2.2
+/// §10.3). Other tags are of no concern here.
+fn is_quoted(style: ScalarStyle, tag: Option<&Tag>) -> bool {
+    match tag.and_then(Tag::core_suffix) {
+        Some("str") => true,
+        Some("bool" | "float" | "int" | "null") => false,
+        _ => style != ScalarStyle::Plain,
     }
 }
 

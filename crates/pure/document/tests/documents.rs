@@ -228,3 +228,31 @@ fn no_value_shows_in_debug_output() {
     let read = read("password: hunter2\nlist: [hunter2]\n---\nhunter2: [\n");
     assert!(!format!("{read:?}").contains("hunter2"), "{read:?}");
 }
+
+#[test]
+fn tags_of_the_core_schema_say_what_is_text() {
+    let text =
+        "[!!str 12345, !!str null, !!int \"23478\", !!bool 'true', !other 5, !other '5', !!str]";
+    let read = read(text);
+    let root = read[0].tree.as_ref().expect("a tree");
+    let items: Vec<(&str, bool)> = root
+        .items()
+        .iter()
+        .map(|item| match &item.value {
+            Value::Scalar(scalar) => (scalar.text.as_str(), scalar.quoted),
+            _ => panic!("{item:?}"),
+        })
+        .collect();
+    assert_eq!(
+        items,
+        [
+            ("12345", true),
+            ("null", true),
+            ("23478", false),
+            ("true", false),
+            ("5", false),
+            ("5", true),
+            ("", true),
+        ]
+    );
+}
