@@ -2,6 +2,7 @@
 
 use interop_tests::config::Transport;
 use interop_tests::echo::UdpEcho;
+use interop_tests::{need, skip};
 
 use crate::scenery::{Auth, Client, Server, pattern};
 
@@ -51,6 +52,35 @@ fn a_datagram_that_the_transport_does_not_carry_is_dropped_and_told() {
         "{}",
         ended.stderr
     );
+}
+
+/// IPv6 would carry a little more than IPv4, and servers would drop it without a word.
+#[test]
+fn the_limits_of_ipv4_count_over_ipv6_too() {
+    need!("the_limits_of_ipv4_count_over_ipv6_too", skip::ipv6());
+    let server = Server::start(Auth::Static);
+    let peer = UdpEcho::start("[::1]:0");
+    let peer = format!("udp://{}", peer.address());
+    for (transport, largest) in [
+        (Transport::Udp, 65_503),
+        (Transport::Tcp, 65_507),
+        (Transport::Tls, 65_507),
+    ] {
+        let mut turncat = server.turncat("udp://[::1]:0", transport, "[::1]", &peer, &[]);
+        let mut client = Client::connect(&turncat.ready());
+        client.echoes(&pattern(largest));
+        for size in [largest + 1, 65_527] {
+            client.send(&pattern(size));
+            client.echoes(b"small");
+        }
+        let ended = turncat.interrupt();
+        let told = format!("dropped a datagram of {} bytes", largest + 1);
+        assert!(
+            ended.stderr.contains(&told) && ended.stderr.contains("dropped 2 packets;"),
+            "{transport:?}: {}",
+            ended.stderr
+        );
+    }
 }
 
 /// What a stream gives in one read is cut into datagrams that fit.

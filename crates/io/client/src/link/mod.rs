@@ -22,10 +22,9 @@ pub(crate) use reader::{Reader, read_secure};
 pub(crate) use socket::Socket;
 pub(crate) use writer::{Room, Writer, write_secure};
 
-/// The largest UDP payload over IPv4, and what a frame may have in all.
-pub(crate) const MAX_UDP_V4: usize = 65_507;
-/// The same over IPv6.
-pub(crate) const MAX_UDP_V6: usize = 65_527;
+/// The largest UDP payload over IPv4, and what a frame may have in all. IPv6 would carry a little more, which servers drop
+/// without a word, so that a session does not depend on the family of its peer.
+pub(crate) const MAX_UDP: usize = 65_507;
 /// RFC 6347 §4.1: what one DTLS record carries.
 pub(crate) const MAX_DTLS: usize = 16_384;
 /// More than any frame has: a STUN message or ChannelData with the largest length field, and its header and padding.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use stunner_turn::client::SendError;
 
 use super::Shared;
-use crate::link::{MAX_DTLS, MAX_UDP_V4, MAX_UDP_V6, Room};
+use crate::link::{MAX_DTLS, MAX_UDP, Room};
 use crate::{ClientError, Lost, ServerTransport};
 
 /// A STUN header, XOR-PEER-ADDRESS and the header of DATA, for peers of either family (RFC 8656 §11.1).
@@ -80,15 +80,14 @@ impl Shared {
     }
 
     fn limit(&self, peer: SocketAddr, by_channel: bool) -> usize {
-        let frame = match (self.connect.transport, self.connect.server.is_ipv4()) {
-            (ServerTransport::Udp, true) => MAX_UDP_V4,
-            (ServerTransport::Udp, false) => MAX_UDP_V6,
-            (ServerTransport::Dtls, _) => MAX_DTLS,
-            (ServerTransport::Tcp | ServerTransport::Tls, _) => usize::MAX,
+        let frame = match self.connect.transport {
+            ServerTransport::Udp => MAX_UDP,
+            ServerTransport::Dtls => MAX_DTLS,
+            ServerTransport::Tcp | ServerTransport::Tls => usize::MAX,
         };
-        let (to_peer, indication) = match peer.is_ipv4() {
-            true => (MAX_UDP_V4, INDICATION_V4),
-            false => (MAX_UDP_V6, INDICATION_V6),
+        let indication = match peer.is_ipv4() {
+            true => INDICATION_V4,
+            false => INDICATION_V6,
         };
         let carried = match by_channel {
             // Where ChannelData is padded, the limit is a multiple of four, so that the padding fits too.
@@ -96,6 +95,6 @@ impl Shared {
             // DATA is padded to four bytes.
             false => frame.min(20 + MAX_ATTRIBUTES).saturating_sub(indication) / 4 * 4,
         };
-        carried.min(to_peer)
+        carried.min(MAX_UDP)
     }
 }
