@@ -138,7 +138,7 @@ mod tests {
                 "turns://u:p@turn.example",
                 ServerTransport::Tls,
                 "turn.example",
-                5349,
+                443,
             ),
             (
                 "turns:turn.example?transport=udp",
@@ -150,7 +150,7 @@ mod tests {
                 "TURN://u:p@turn.example?transport=dtls",
                 ServerTransport::Dtls,
                 "turn.example",
-                5349,
+                443,
             ),
         ] {
             let uri = uri(text);

@@ -58,7 +58,7 @@ impl fmt::Display for ServerTransport {
 pub struct ServerUri {
     /// A name or an IP address, without brackets.
     pub host: String,
-    /// 3478, or 5349 for TLS and DTLS, where the URI has none.
+    /// Where the URI has none 3478, for TLS and DTLS 5349, or 443 in the spelling with `//`.
     pub port: u16,
     /// UDP, TCP, TLS or DTLS.
     pub transport: ServerTransport,

@@ -1,11 +1,15 @@
 //! Reading URIs.
 //!
-//! RFC 7065 §3.1 has no user information; the spelling with `//` has it as RFC 3986 §3.2.1 does. Both are read alike.
+//! RFC 7065 §3.1 has no user information; the spelling with `//` has it as RFC 3986 §3.2.1 does. Both are read alike, but
+//! for the port of a URI that names none.
 
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 use super::{ServerTransport, ServerUri, UriError};
+
+/// TLS and DTLS in the spelling with `//`, which STUNner brought up: its listeners have this port where none is named.
+const SLASHES_SECURE_PORT: u16 = 443;
 
 impl FromStr for ServerUri {
     type Err = UriError;
@@ -17,7 +21,10 @@ impl FromStr for ServerUri {
             "turns" => true,
             _ => return Err(UriError::Scheme),
         };
-        let rest = rest.strip_prefix("//").unwrap_or(rest);
+        let (slashes, rest) = match rest.strip_prefix("//") {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
         let (credentials, rest) = user_info(rest)?;
         let (address, query) = match rest.split_once('?') {
             Some((address, query)) => (address, Some(query)),
@@ -25,9 +32,13 @@ impl FromStr for ServerUri {
         };
         let (host, port) = host_and_port(address)?;
         let transport = transport(secure, query)?;
+        let default_port = match slashes && transport.is_secure() {
+            true => SLASHES_SECURE_PORT,
+            false => transport.default_port(),
+        };
         Ok(ServerUri {
             host: host.to_owned(),
-            port: port.unwrap_or(transport.default_port()),
+            port: port.unwrap_or(default_port),
             transport,
             credentials,
         })

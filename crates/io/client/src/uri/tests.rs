@@ -17,7 +17,7 @@ fn error(text: &str) -> UriError {
 
 #[test]
 fn both_spellings_name_host_port_and_transport() {
-    let cases: [(&str, &str, u16, ServerTransport); 26] = [
+    let cases: [(&str, &str, u16, ServerTransport); 29] = [
         ("turn:example.org", "example.org", 3478, Udp),
         ("turn:example.org:5000", "example.org", 5000, Udp),
         ("turn:192.0.2.1:3478?transport=udp", "192.0.2.1", 3478, Udp),
@@ -62,9 +62,12 @@ fn both_spellings_name_host_port_and_transport() {
         (
             "turns://example.org?transport=udp",
             "example.org",
-            5349,
+            443,
             Dtls,
         ),
+        ("turns://example.org", "example.org", 443, Tls),
+        ("turn://[::1]?transport=tls", "::1", 443, Tls),
+        ("turn://192.0.2.1?transport=dtls", "192.0.2.1", 443, Dtls),
         (
             "turn://[2001:db8::1]:5000?transport=dtls",
             "2001:db8::1",
@@ -136,7 +139,7 @@ fn what_is_shown_never_has_the_password() {
     assert!(!format!("{uri:?}").contains("topsecret"));
     assert_eq!(
         read("turn://u:p@[::1]?transport=dtls").to_string(),
-        "turns:[::1]:5349?transport=udp"
+        "turns:[::1]:443?transport=udp"
     );
     for text in [
         "turn://user:topsecret",
