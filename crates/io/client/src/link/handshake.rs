@@ -42,14 +42,9 @@ pub(crate) struct Shaken {
 
 impl Security {
     pub(crate) fn new(connect: &Connect) -> Result<Self, ClientError> {
-        let name = connect
-            .tls
-            .sni
-            .clone()
-            .unwrap_or_else(|| connect.server.ip().to_string());
         Ok(Security {
             connector: connector(connect)?,
-            name,
+            name: expected_name(connect),
             datagrams: connect.transport == ServerTransport::Dtls,
         })
     }
@@ -104,6 +99,14 @@ impl Security {
             ssl.set_mtu(HANDSHAKE_MTU)?;
         }
         Ok(ssl)
+    }
+}
+
+/// The name of the server as it goes into SNI and stands in certificates: RFC 6066 §3 has no dot at its end.
+fn expected_name(connect: &Connect) -> String {
+    match &connect.tls.sni {
+        Some(name) => name.strip_suffix('.').unwrap_or(name).to_owned(),
+        None => connect.server.ip().to_string(),
     }
 }
 

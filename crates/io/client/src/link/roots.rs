@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use openssl::ssl::SslConnectorBuilder;
+use openssl::x509::X509;
 
 use crate::ClientError;
 
@@ -20,12 +21,11 @@ pub(super) fn trust_system(builder: &mut SslConnectorBuilder) -> Result<(), Clie
     if let Some(path) = set("SSL_CERT_FILE") {
         // OpenSSL passes over a file that it cannot read, and then trusts nobody.
         let path = Path::new(&path);
-        return std::fs::File::open(path)
-            .map(drop)
-            .map_err(|error| ClientError::Roots {
-                path: path.to_owned(),
-                why: error.to_string(),
-            });
+        let folder = set("SSL_CERT_DIR").is_some();
+        return has_certificates(path, folder).map_err(|why| ClientError::Roots {
+            path: path.to_owned(),
+            why,
+        });
     }
     if set("SSL_CERT_DIR").is_some() || has_defaults(openssl::version::dir()) {
         return Ok(());
@@ -45,6 +45,19 @@ pub(super) fn trust_system(builder: &mut SslConnectorBuilder) -> Result<(), Clie
         })
 }
 
+/// Why nobody can be trusted with this file, if so. Where a folder is named too, an empty one may be meant.
+fn has_certificates(path: &Path, folder: bool) -> Result<(), String> {
+    let text = std::fs::read(path).map_err(|error| error.to_string())?;
+    if folder && text.is_empty() {
+        return Ok(());
+    }
+    match X509::stack_from_pem(&text) {
+        Ok(found) if found.is_empty() => Err("it holds no certificate in PEM".to_owned()),
+        Ok(_) => Ok(()),
+        Err(_) => Err("a certificate in it is damaged".to_owned()),
+    }
+}
+
 /// Whether OpenSSL's own folder, told as `OPENSSLDIR: "/usr/lib/ssl"`, has certificates.
 fn has_defaults(told: &str) -> bool {
     let Some(folder) = told.split('"').nth(1).map(Path::new) else {
@@ -61,6 +74,13 @@ fn has_defaults(told: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_folder_makes_up_for_an_empty_file() {
+        let nothing = Path::new("/dev/null");
+        assert_eq!(has_certificates(nothing, true), Ok(()));
+        assert!(has_certificates(nothing, false).is_err());
+    }
 
     #[test]
     fn an_openssl_without_a_folder_of_its_own_has_no_defaults() {

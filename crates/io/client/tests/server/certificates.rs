@@ -57,6 +57,18 @@ async fn a_good_certificate_is_shown_with_its_chain() {
     }
 }
 
+/// RFC 6066 §3: names in SNI have no dot at the end, nor do those in certificates.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_with_a_dot_at_its_end_is_the_same_name() {
+    let gateway = Gateway::start().await;
+    for transport in SECURE {
+        let mut connect = gateway.connect(transport);
+        connect.tls.sni = Some(format!("{NAME}."));
+        let seen = inspect_certificate(connect).await.unwrap();
+        assert_eq!(seen.verdict, Ok(()), "{transport}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_expired_certificate_is_named_as_such() {
     let gateway = Gateway::showing(Certificate::Expired).await;
@@ -126,7 +138,7 @@ async fn a_self_signed_certificate_and_an_unknown_issuer_are_told_apart() {
 
 /// The environment belongs to the process, so this runs the test below in one of its own.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_file_of_ssl_cert_file_is_trusted_and_a_missing_one_is_named() {
+async fn the_file_of_ssl_cert_file_is_trusted_and_one_that_says_nothing_is_named() {
     let gateway = Gateway::start().await;
     let folder = std::env::temp_dir().join(format!("stunner-client-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -155,6 +167,17 @@ async fn the_file_of_ssl_cert_file_is_trusted_and_a_missing_one_is_named() {
         assert!(success, "{text}");
         let (success, text) = outcome(&folder.join("missing.pem")).await;
         assert!(!success && text.contains("missing.pem"), "{text}");
+        let empty = folder.join("empty.pem");
+        std::fs::write(&empty, "# none yet\n").unwrap();
+        let (success, text) = outcome(&empty).await;
+        assert!(
+            !success && text.contains("empty.pem`: it holds no certificate"),
+            "{text}"
+        );
+        let damaged = folder.join("damaged.pem");
+        std::fs::write(&damaged, gateway.root_pem().replacen('M', "!", 1)).unwrap();
+        let (success, text) = outcome(&damaged).await;
+        assert!(!success && text.contains("damaged.pem`: "), "{text}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
