@@ -165,6 +165,18 @@ fn sigterm_and_sigint_end_it_well_and_give_back_allocations() {
 }
 
 #[test]
+fn counts_are_told_without_a_client_too() {
+    let stage = stage();
+    let mut turncat = stage.turncat("udp://127.0.0.1:0", &[]);
+    turncat.ready();
+    let ended = turncat.interrupt();
+    let place = stage.server.place(Transport::Udp, "127.0.0.1");
+    let counts = format!("turncat: turn:{place}?transport=udp: sent 0 bytes in 0 packets, ");
+    assert_eq!(ended.code, Some(0));
+    assert!(ended.stderr.contains(&counts), "{}", ended.stderr);
+}
+
+#[test]
 fn a_signal_ends_it_while_standard_input_is_open() {
     let stage = stage();
     let mut turncat = stage.turncat("-", &[]);

@@ -135,7 +135,8 @@ struct Report(Arc<Route>);
 
 impl Drop for Report {
     fn drop(&mut self) {
-        let report = self.0.statistics.report();
+        let server = self.0.target().uri.to_string();
+        let report = self.0.statistics.report(&server);
         for line in report.lines() {
             say(&format!("turncat: {line}\n"));
         }

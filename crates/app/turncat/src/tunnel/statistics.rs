@@ -99,13 +99,16 @@ impl Statistics {
         self.dropped.fetch_add(packets, Ordering::Relaxed);
     }
 
-    /// A line for each server, and one for what reached none; empty when nothing went anywhere.
-    pub fn report(&self) -> String {
+    /// A line for each server, or for the one that was never needed, and one for what reached none.
+    pub fn report(&self, unused: &str) -> String {
         let servers = self
             .counts_by_server
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
+        if servers.is_empty() {
+            text.push_str(&format!("{unused}: {}\n", Counts::default()));
+        }
         for (name, counts) in servers.iter() {
             text.push_str(&format!("{name}: {counts}\n"));
         }
@@ -127,7 +130,12 @@ mod tests {
     #[test]
     fn the_report_has_a_line_for_each_server() {
         let statistics = Statistics::default();
-        assert_eq!(statistics.report(), "");
+        let unused = "turn:192.0.2.3:3478?transport=udp";
+        assert_eq!(
+            statistics.report(unused),
+            "turn:192.0.2.3:3478?transport=udp: sent 0 bytes in 0 packets, received 0 bytes in 0 packets, \
+             dropped 0 packets; 0 allocations, 0 reconnections\n"
+        );
         let first = statistics.server("turn:192.0.2.1:3478?transport=udp");
         first.allocated();
         first.sent(7);
@@ -139,7 +147,7 @@ mod tests {
         second.dropped(2);
         statistics.dropped_on_arrival(1);
         assert_eq!(
-            statistics.report(),
+            statistics.report(unused),
             "turn:192.0.2.1:3478?transport=udp: sent 15 bytes in 2 packets, received 1 byte in 1 packet, \
              dropped 0 packets; 1 allocation, 0 reconnections\n\
              turn:192.0.2.2:3478?transport=udp: sent 0 bytes in 0 packets, received 0 bytes in 0 packets, \
