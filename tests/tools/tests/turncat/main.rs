@@ -12,4 +12,5 @@ mod process;
 mod reconnect;
 mod scenery;
 mod sizes;
+mod stdout;
 mod tcp_peers;

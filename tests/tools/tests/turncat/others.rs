@@ -1,8 +1,8 @@
 //! Servers of others: coturn's `turnserver` and the original `stunnerd`. The original `turncat` against our server is a
 //! part of the interop suite.
 
-use std::io::ErrorKind;
-use std::net::{TcpStream, UdpSocket};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
@@ -158,7 +158,41 @@ fn coturn_connects_to_peers_over_tcp() {
         turncat.close_stdin();
         let ended = turncat.end();
         assert_eq!(ended.code, Some(0), "{transport:?}: {}", ended.stderr);
+
+        // The end comes with the question: the answer is awaited, and if it takes too long, its loss is told.
+        let mut turncat = server.turncat("-", transport, &peer);
+        turncat.write(b"hello");
+        turncat.close_stdin();
+        let ended = turncat.end();
+        assert_eq!(ended.code, Some(0), "{transport:?}: {}", ended.stderr);
+        let answered = ended.stdout == b"hello";
+        let warned = ended.stderr.contains("the peer had not answered");
+        assert!(answered != warned, "{transport:?}: {}", ended.stderr);
     }
+}
+
+/// A peer that answers only after the end cannot be heard through a server that then ends both directions.
+#[test]
+fn an_answer_that_coturn_cuts_off_is_told() {
+    need!(
+        "an_answer_that_coturn_cuts_off_is_told",
+        skip::program("turnserver", "coturn")
+    );
+    let server = coturn(Auth::Static);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+    let peer = format!("tcp://{}", listener.local_addr().expect("an address"));
+    let mut turncat = server.turncat("-", Transport::Tcp, &peer);
+    turncat.write(b"hello");
+    turncat.close_stdin();
+    let (mut stream, _) = listener.accept().expect("a connection");
+    let mut question = Vec::new();
+    // It may end with a reset too.
+    let _ = stream.read_to_end(&mut question);
+    let _ = stream.write_all(b"answer");
+    let ended = turncat.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let warned = ended.stderr.contains("the peer had not answered");
+    assert!(warned || ended.stdout == b"answer", "{}", ended.stderr);
 }
 
 fn go_stunnerd(program: &std::path::Path, auth: Auth) -> Other {

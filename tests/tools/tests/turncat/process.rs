@@ -66,6 +66,15 @@ impl Turncat {
     }
 
     pub fn start_with(arguments: &[&str], env: &[(&str, &str)]) -> Turncat {
+        Turncat::start_onto(Stdio::piped(), arguments, env)
+    }
+
+    /// With a standard output of the test's own, if it is not a pipe to collect from.
+    pub fn start_onto(
+        stdout: impl Into<Stdio>,
+        arguments: &[&str],
+        env: &[(&str, &str)],
+    ) -> Turncat {
         let mut command = Command::new(binary());
         // What the machine has of its own must not decide a test.
         command
@@ -75,14 +84,12 @@ impl Turncat {
             .env_remove("KUBERNETES_SERVICE_HOST")
             .envs(env.iter().copied())
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdout(stdout)
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("start turncat");
         let (stdout, stderr) = (Arc::default(), Arc::default());
-        let readers = vec![
-            collect(child.stdout.take().expect("piped"), &stdout),
-            collect(child.stderr.take().expect("piped"), &stderr),
-        ];
+        let mut readers = vec![collect(child.stderr.take().expect("piped"), &stderr)];
+        readers.extend(child.stdout.take().map(|from| collect(from, &stdout)));
         Turncat {
             child,
             stdout,

@@ -241,3 +241,28 @@ fn a_server_that_does_not_come_back_lets_clients_go() {
     assert_eq!(turncat.interrupt().code, Some(0));
     drop(dir);
 }
+
+/// What was sent is sent, and what was answered is answered: nothing needs the server any more.
+#[test]
+fn the_end_of_standard_input_is_no_problem_while_the_server_is_away_unless_something_is_left_to_send()
+ {
+    for (left, code) in [(&b""[..], 0), (b"left", 1)] {
+        let server = Server::start(Auth::Static);
+        let peer = UdpEcho::start("127.0.0.1:0");
+        let peer = format!("udp://{}", peer.address());
+        // Long enough to show that it is not awaited, or to be awaited.
+        let patience = if left.is_empty() { "10m" } else { "2s" };
+        let flags = ["--reconnect-timeout", patience];
+        let mut turncat = server.turncat("-", Transport::Tcp, "127.0.0.1", &peer, &flags);
+        turncat.write(b"before");
+        assert!(wait_until(PATIENCE, || turncat.stdout() == b"before"));
+        server.stunnerd.process().signal(libc::SIGKILL);
+        turncat.wait_stderr("trying again");
+        if !left.is_empty() {
+            turncat.write(left);
+        }
+        turncat.close_stdin();
+        let ended = turncat.end();
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
+    }
+}

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use interop_tests::config::{Config, PASSWORD, Transport, USER};
@@ -82,11 +83,24 @@ impl Server {
         peer: &str,
         flags: &[&str],
     ) -> Turncat {
+        self.turncat_onto(Stdio::piped(), local, transport, host, peer, flags)
+    }
+
+    /// The same, with a standard output of the test's own.
+    pub fn turncat_onto(
+        &self,
+        stdout: impl Into<Stdio>,
+        local: &str,
+        transport: Transport,
+        host: &str,
+        peer: &str,
+        flags: &[&str],
+    ) -> Turncat {
         let (uri, mut arguments) = self.uri(transport, host);
         arguments.extend(flags);
         arguments.extend([local, &uri, peer]);
         let ca = self.ca_file.to_str().expect("a path");
-        Turncat::start_with(&arguments, &[("SSL_CERT_FILE", ca)])
+        Turncat::start_onto(stdout, &arguments, &[("SSL_CERT_FILE", ca)])
     }
 
     /// The ids of its sessions.

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use stunner_client::{ClientError, Lost};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tracing::{debug, info, warn};
 
+use super::activity::Activity;
 use super::outlet::Outlet;
 use super::route::{Link, Route};
-use super::session::{Activity, End, Inbox, Origin, Session, SessionError, stopped};
+use super::session::{End, Inbox, Origin, Session, SessionError, stopped, takes_no_more};
 use super::watch::Watch;
 
 /// The largest datagram of UDP over IPv4; over IPv6 a little more would fit.
@@ -18,7 +19,7 @@ const TICK: Duration = Duration::from_millis(500);
 
 /// How carrying over one link ended.
 enum Outcome {
-    Ended(End),
+    Ended(Result<End, SessionError>),
     Lost(Lost),
 }
 
@@ -26,9 +27,16 @@ enum Outcome {
 struct Traffic {
     origin: Origin,
     inbox: Inbox,
+    waiting: Option<Unsent>,
     outlet: Outlet,
     activity: Activity,
     buffer: Vec<u8>,
+}
+
+/// What was taken from the inbox and is not sent, or not all of it.
+struct Unsent {
+    payload: Vec<u8>,
+    handled: usize,
 }
 
 pub(super) async fn carry(
@@ -40,6 +48,7 @@ pub(super) async fn carry(
     let mut traffic = Traffic {
         origin: session.origin,
         inbox: session.inbox,
+        waiting: None,
         outlet: session.outlet,
         activity: Activity::new(),
         buffer: vec![0; LARGEST],
@@ -47,10 +56,10 @@ pub(super) async fn carry(
     loop {
         let outcome = tokio::select! {
             outcome = traffic.pass(&route, &link, true) => outcome,
-            () = stopped(&mut stop) => Outcome::Ended(End::Stopped),
+            () = stopped(&mut stop) => Outcome::Ended(Ok(End::Stopped)),
         };
         let lost = match outcome {
-            Outcome::Ended(end) => return traffic.part(link, Ok(end)).await,
+            Outcome::Ended(ended) => return traffic.part(link, ended).await,
             Outcome::Lost(lost) => lost,
         };
         info!(%client, "connecting again: {lost}");
@@ -78,16 +87,24 @@ async fn replace(
     lost: &Lost,
 ) -> Result<Result<Link, End>, SessionError> {
     let opening = route.reopen(Some(lost));
-    if !lost.still_relays() {
-        return Ok(Ok(opening.await?));
-    }
     tokio::pin!(opening);
+    if lost.still_relays() {
+        tokio::select! {
+            next = &mut opening => return Ok(Ok(next?)),
+            outcome = traffic.pass(route, link, false) => match outcome {
+                Outcome::Ended(ended) => return ended.map(Err),
+                Outcome::Lost(_) => {}
+            },
+        }
+    }
     tokio::select! {
-        next = &mut opening => Ok(Ok(next?)),
-        outcome = traffic.pass(route, link, false) => match outcome {
-            Outcome::Ended(end) => Ok(Err(end)),
-            Outcome::Lost(_) => Ok(Ok(opening.await?)),
-        },
+        next = opening => Ok(Ok(next?)),
+        ended = traffic.nothing_left() => {
+            if let Ok(End::InputEnded) = ended {
+                warn!("{lost}; what the client said has ended, so that no connection is made again");
+            }
+            ended.map(Err)
+        }
     }
 }
 
@@ -103,11 +120,27 @@ impl Traffic {
         ended
     }
 
+    /// Returns when the client has said everything, all of it was sent, and the client has what came back: then nothing
+    /// needs a server. Safe to cancel.
+    async fn nothing_left(&mut self) -> Result<End, SessionError> {
+        if self.waiting.is_none() {
+            self.waiting = self.inbox.recv().await.map(Unsent::from);
+        }
+        if self.waiting.is_some() {
+            std::future::pending::<()>().await;
+        }
+        match self.outlet.resume().await {
+            Ok(()) => Ok(End::InputEnded),
+            Err(error) => takes_no_more(self.origin, error),
+        }
+    }
+
     /// Passes datagrams both ways until something ends that.
     async fn pass(&mut self, route: &Route, link: &Link, until_lost: bool) -> Outcome {
         let Traffic {
             origin,
             inbox,
+            waiting,
             outlet,
             activity,
             buffer,
@@ -120,74 +153,87 @@ impl Traffic {
         };
         tokio::select! {
             lost = lost => Outcome::Lost(lost),
-            outcome = upwards(route, link, *origin, inbox, activity) => outcome,
-            outcome = downwards(link, outlet, activity, buffer) => outcome,
+            outcome = upwards(route, link, *origin, (inbox, waiting), activity) => outcome,
+            outcome = downwards(link, *origin, outlet, activity, buffer) => outcome,
             outcome = watch_over(route, link, *origin, activity) => outcome,
         }
     }
 }
 
-/// From the client to the peer.
+impl From<Vec<u8>> for Unsent {
+    fn from(payload: Vec<u8>) -> Unsent {
+        Unsent {
+            payload,
+            handled: 0,
+        }
+    }
+}
+
+/// From the client to the peer. What could not be sent when this ends, or is cancelled, is left waiting.
 async fn upwards(
     route: &Route,
     link: &Link,
     origin: Origin,
-    inbox: &mut Inbox,
+    (inbox, waiting): (&mut Inbox, &mut Option<Unsent>),
     activity: &Activity,
 ) -> Outcome {
-    while let Some(payload) = inbox.recv().await {
-        let limit = link.relay.max_payload(link.peer);
-        let pieces: Vec<&[u8]> = match origin {
-            Origin::Datagrams => vec![&payload],
+    loop {
+        if waiting.is_none() {
+            *waiting = inbox.recv().await.map(Unsent::from);
+        }
+        let Some(Unsent { payload, handled }) = waiting else {
+            break;
+        };
+        let rest = &payload[*handled..];
+        let piece = match origin {
+            Origin::Datagrams => rest,
             Origin::Stream | Origin::Stdio => {
+                let limit = link.relay.max_payload(link.peer);
                 let limit = route
                     .settings
                     .max_datagram
                     .map_or(limit, |max| max.min(limit));
-                payload.chunks(limit.max(1)).collect()
+                &rest[..rest.len().min(limit.max(1))]
             }
         };
-        for piece in pieces {
-            match link.relay.send(link.peer, piece).await {
-                Ok(()) => {
-                    link.counts.sent(piece.len());
-                    activity.sent();
-                }
-                Err(ClientError::Lost(lost)) if !lost.still_relays() => {
-                    link.counts.dropped(1);
-                    return Outcome::Lost(lost);
-                }
-                Err(error) => {
-                    link.counts.dropped(1);
-                    let size = piece.len();
-                    let what = format_args!("dropped a datagram of {size} bytes: {error}");
-                    route.unsendable.warn(what);
-                }
+        match link.relay.send(link.peer, piece).await {
+            Ok(()) => {
+                link.counts.sent(piece.len());
+                activity.sent();
+            }
+            Err(ClientError::Lost(lost)) if !lost.still_relays() => return Outcome::Lost(lost),
+            Err(error) => {
+                link.counts.dropped(1);
+                let size = piece.len();
+                let what = format_args!("dropped a datagram of {size} bytes: {error}");
+                route.unsendable.warn(what);
             }
         }
-    }
-    if origin == Origin::Datagrams {
-        return Outcome::Ended(End::InputEnded);
-    }
-    // Answers may still be on their way.
-    let linger = route.settings.linger;
-    let ended = Instant::now();
-    loop {
-        let quiet = activity.silence().min(ended.elapsed());
-        if quiet >= linger {
-            return Outcome::Ended(End::InputEnded);
+        *handled += piece.len();
+        if *handled == payload.len() {
+            *waiting = None;
         }
-        sleep(linger - quiet).await;
     }
+    if origin != Origin::Datagrams {
+        // Answers may still be on their way.
+        activity.silent_for(route.settings.linger).await;
+    }
+    Outcome::Ended(Ok(End::InputEnded))
 }
 
 /// From the peer to the client.
 async fn downwards(
     link: &Link,
+    origin: Origin,
     outlet: &mut Outlet,
     activity: &Activity,
     buffer: &mut [u8],
 ) -> Outcome {
+    let delivery = activity.delivering();
+    if let Err(error) = outlet.resume().await {
+        return Outcome::Ended(takes_no_more(origin, error));
+    }
+    drop(delivery);
     loop {
         let (length, from) = match link.relay.recv(buffer).await {
             Ok(received) => received,
@@ -203,13 +249,11 @@ async fn downwards(
             continue;
         }
         activity.received();
+        let _delivery = activity.delivering();
         match outlet.deliver(&buffer[..length]).await {
             Ok(true) => link.counts.received(length),
             Ok(false) => link.counts.dropped(1),
-            Err(error) => {
-                debug!("the client takes no more: {error}");
-                return Outcome::Ended(End::ClientGone);
-            }
+            Err(error) => return Outcome::Ended(takes_no_more(origin, error)),
         }
     }
 }
@@ -221,7 +265,7 @@ async fn watch_over(route: &Route, link: &Link, origin: Origin, activity: &Activ
         sleep(TICK).await;
         let idle = route.settings.idle_timeout;
         if origin == Origin::Datagrams && idle.is_some_and(|idle| activity.idle() >= idle) {
-            return Outcome::Ended(End::Idle);
+            return Outcome::Ended(Ok(End::Idle));
         }
         match watch.look(route, &link.relay, activity).await {
             Ok(()) => {}

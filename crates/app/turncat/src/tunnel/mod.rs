@@ -4,6 +4,7 @@
 //! Where the traffic comes from and goes to is the business of the local ends: to a session it is a queue ([`Inbox`])
 //! and an [`Outlet`].
 
+mod activity;
 mod backoff;
 mod datagrams;
 mod outage;

@@ -60,6 +60,14 @@ impl Outlet {
         }
     }
 
+    /// Hands over the rest of an answer that was called off.
+    pub(super) async fn resume(&mut self) -> io::Result<()> {
+        match self {
+            Outlet::Datagrams { .. } => Ok(()),
+            Outlet::Stream(outlet) => outlet.write_rest().await,
+        }
+    }
+
     /// The peer has said everything.
     pub(super) async fn finish(&mut self) {
         if let Outlet::Stream(outlet) = self {

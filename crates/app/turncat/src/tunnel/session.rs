@@ -1,13 +1,11 @@
 //! One client's traffic, over one link after the other.
 
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use stunner_client::Lost;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::outlet::Outlet;
@@ -56,9 +54,11 @@ pub enum SessionError {
     #[error(transparent)]
     Open(#[from] OpenError),
     #[error("the connection to the peer broke")]
-    Broken(#[source] std::io::Error),
+    Broken(#[source] io::Error),
     #[error("the way to the peer broke")]
     Lost(#[source] Lost),
+    #[error("cannot write to standard output")]
+    Output(#[source] io::Error),
 }
 
 impl SessionError {
@@ -67,6 +67,9 @@ impl SessionError {
             SessionError::Open(error) => error.hint(),
             SessionError::Broken(_) | SessionError::Lost(_) => {
                 "a stream cannot go on at another server: connect again".to_owned()
+            }
+            SessionError::Output(_) => {
+                "look at where standard output goes, such as a disk that is full".to_owned()
             }
         }
     }
@@ -118,86 +121,22 @@ impl Session {
     }
 }
 
+/// What it means that a client takes no more answers. A reader of standard output that has seen enough, such as `head`, is
+/// no problem; a connection that broke is an end as any other.
+pub(super) fn takes_no_more(origin: Origin, error: io::Error) -> Result<End, SessionError> {
+    match origin {
+        Origin::Stdio if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(SessionError::Output(error))
+        }
+        _ => {
+            debug!("the client takes no more: {error}");
+            Ok(End::ClientGone)
+        }
+    }
+}
+
 /// Returns once the process is to stop.
 pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
     // Whoever could tell us is gone: so should we be.
     let _ = stop.wait_for(|stop| *stop).await;
-}
-
-/// When something went last, in microseconds since the session began: an answer and the next question can be close.
-#[derive(Debug)]
-pub(super) struct Activity {
-    begin: Instant,
-    sent: AtomicU64,
-    received: AtomicU64,
-}
-
-impl Activity {
-    pub(super) fn new() -> Activity {
-        Activity {
-            begin: Instant::now(),
-            sent: AtomicU64::new(0),
-            received: AtomicU64::new(0),
-        }
-    }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.begin.elapsed().as_micros()).unwrap_or(u64::MAX)
-    }
-
-    /// Something went to the peer.
-    pub(super) fn sent(&self) {
-        self.sent.store(self.now(), Ordering::Relaxed);
-    }
-
-    /// Something came from the peer.
-    pub(super) fn received(&self) {
-        self.received.store(self.now(), Ordering::Relaxed);
-    }
-
-    /// How long nothing went either way.
-    pub(super) fn idle(&self) -> Duration {
-        let last = self.last_sent().max(self.last_received());
-        Duration::from_micros(self.now().saturating_sub(last))
-    }
-
-    /// How long until nothing went either way for `patience`, if that is not so already.
-    pub(super) fn until_idle(&self, patience: Duration) -> Option<Duration> {
-        patience.checked_sub(self.idle())
-    }
-
-    /// How long the peer has been silent.
-    pub(super) fn silence(&self) -> Duration {
-        Duration::from_micros(self.now().saturating_sub(self.last_received()))
-    }
-
-    /// Whether something went to the peer that nothing came back for.
-    pub(super) fn unanswered(&self) -> bool {
-        self.last_sent() > self.last_received()
-    }
-
-    fn last_sent(&self) -> u64 {
-        self.sent.load(Ordering::Relaxed)
-    }
-
-    fn last_received(&self) -> u64 {
-        self.received.load(Ordering::Relaxed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn an_idle_client_has_no_time_left_and_a_busy_one_all_of_it() {
-        let (activity, second) = (Activity::new(), Duration::from_secs(1));
-        assert_eq!(activity.until_idle(second), Some(second));
-        tokio::time::advance(Duration::from_millis(400)).await;
-        assert_eq!(activity.until_idle(second), Some(second * 6 / 10));
-        tokio::time::advance(second).await;
-        assert_eq!(activity.until_idle(second), None);
-        activity.received();
-        assert_eq!(activity.until_idle(second), Some(second));
-    }
 }

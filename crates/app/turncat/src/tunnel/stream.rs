@@ -7,12 +7,13 @@ use std::time::Duration;
 use stunner_client::{ClientError, Lost, Relay};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
-use tracing::{debug, info};
+use tokio::time::{sleep, timeout};
+use tracing::{debug, info, warn};
 
+use super::activity::Activity;
 use super::outlet::Outlet;
 use super::route::{Link, Route};
-use super::session::{Activity, End, Inbox, Origin, Session, SessionError, stopped};
+use super::session::{End, Inbox, Origin, Session, SessionError, stopped, takes_no_more};
 use super::statistics::Counts;
 use super::watch::Watch;
 
@@ -21,6 +22,8 @@ const BUFFER: usize = 64 << 10;
 const DATAGRAM: usize = 1200;
 /// How long the server may take to say that it was the peer that ended, and not the server itself.
 const PARTING_WORD: Duration = Duration::from_secs(2);
+/// Some servers end both directions when we end ours (coturn does): a peer that answers at once gets so much time to.
+const ANSWER_FIRST: Duration = Duration::from_millis(300);
 const TICK: Duration = Duration::from_millis(500);
 
 pub(super) async fn carry(
@@ -42,26 +45,27 @@ pub(super) async fn carry(
     let (reader, writer) = tokio::io::split(stream);
     let (relay, counts) = (&link.relay, &link.counts);
     let both = async {
-        let up = upwards(&mut inbox, writer, counts, &activity);
+        let linger = (origin == Origin::Stdio).then_some(route.settings.linger);
+        let up = upwards(&mut inbox, writer, linger, counts, &activity);
         let down = downwards(reader, &mut outlet, origin, counts, &activity);
         tokio::pin!(up, down);
         tokio::select! {
             done = &mut up => {
-                done?;
+                let answered = done?;
                 tokio::select! {
-                    end = &mut down => end.or_else(after_our_end),
+                    end = &mut down => end.or_else(|error| after_our_end(error, answered)),
                     () = silent(&route, origin, &activity) => Ok(End::InputEnded),
                 }
             }
             done = &mut down => match done? {
                 // Nobody can say that standard input will ever end.
-                End::PeerEnded if origin == Origin::Stream => up.await.map(|()| End::PeerEnded),
+                End::PeerEnded if origin == Origin::Stream => up.await.map(|_| End::PeerEnded),
                 end => Ok(end),
             },
         }
     };
     let both = async {
-        match both.await.map_err(SessionError::Broken)? {
+        match both.await? {
             End::PeerEnded => peer_ended(relay).await,
             end => Ok(end),
         }
@@ -78,34 +82,59 @@ pub(super) async fn carry(
     ended
 }
 
-/// From the client to the peer; the end of one is the end of the other.
+/// From the client to the peer; the end of one is the end of the other, at once or, with `linger`, when the peer is silent.
+/// Says whether the peer had its say by then.
 async fn upwards(
     inbox: &mut Inbox,
     mut writer: impl tokio::io::AsyncWrite + Unpin,
+    linger: Option<Duration>,
     counts: &Counts,
     activity: &Activity,
-) -> io::Result<()> {
+) -> Result<bool, SessionError> {
     while let Some(bytes) = inbox.recv().await {
-        writer.write_all(&bytes).await?;
-        writer.flush().await?;
+        writer
+            .write_all(&bytes)
+            .await
+            .map_err(SessionError::Broken)?;
+        writer.flush().await.map_err(SessionError::Broken)?;
         counts.sent(bytes.len());
         activity.sent();
     }
+    let silent = match linger {
+        // A peer that says more and more may be waiting for our end.
+        Some(linger) => {
+            let silence = activity.silent_for(ANSWER_FIRST.min(linger));
+            timeout(linger, silence).await.is_ok()
+        }
+        None => true,
+    };
+    let answered = silent && activity.answered();
     match writer.shutdown().await {
         // The peer was faster.
-        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-        told => told,
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(answered),
+        Err(error) => Err(SessionError::Broken(error)),
+        Ok(()) => Ok(answered),
     }
 }
 
-/// Some servers answer the end of our side with a reset of both (coturn does): nothing more was to come.
-fn after_our_end(error: io::Error) -> io::Result<End> {
+/// Some servers answer the end of our side with a reset of both (coturn does): what the peer had not said by then is lost.
+fn after_our_end(error: SessionError, answered: bool) -> Result<End, SessionError> {
+    let SessionError::Broken(error) = error else {
+        return Err(error);
+    };
     match error.kind() {
         io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => {
-            info!("the server ended the connection after our end of it: {error}");
+            let what = "the server ended the connection after our end of it";
+            match answered {
+                true => info!("{what}: {error}"),
+                false => warn!(
+                    "{what}, and the peer had not answered, or not all: end the input after the answer, for a server \
+                     that does not carry one direction without the other"
+                ),
+            }
             Ok(End::PeerEnded)
         }
-        _ => Err(error),
+        _ => Err(SessionError::Broken(error)),
     }
 }
 
@@ -139,23 +168,25 @@ async fn downwards(
     origin: Origin,
     counts: &Counts,
     activity: &Activity,
-) -> io::Result<End> {
+) -> Result<End, SessionError> {
     let size = match origin {
         Origin::Datagrams => DATAGRAM,
         Origin::Stream | Origin::Stdio => BUFFER,
     };
     let mut buffer = vec![0; size];
     loop {
-        let length = reader.read(&mut buffer).await?;
+        let read = reader.read(&mut buffer).await;
+        let length = read.map_err(SessionError::Broken)?;
         if length == 0 {
             outlet.finish().await;
             return Ok(End::PeerEnded);
         }
         activity.received();
+        let _delivery = activity.delivering();
         match outlet.deliver(&buffer[..length]).await {
             Ok(true) => counts.received(length),
             Ok(false) => counts.dropped(1),
-            Err(_) => return Ok(End::ClientGone),
+            Err(error) => return takes_no_more(origin, error),
         }
     }
 }
@@ -166,16 +197,9 @@ async fn silent(route: &Route, origin: Origin, activity: &Activity) {
         Origin::Stdio => Some(route.settings.linger),
         Origin::Datagrams | Origin::Stream => route.settings.idle_timeout,
     };
-    let Some(patience) = patience else {
-        return std::future::pending().await;
-    };
-    let told = Instant::now();
-    loop {
-        let quiet = activity.silence().min(told.elapsed());
-        if quiet >= patience {
-            return;
-        }
-        sleep(patience - quiet).await;
+    match patience {
+        Some(patience) => activity.silent_for(patience).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -196,5 +220,70 @@ async fn gone(relay: &Relay) -> Lost {
     match lost.still_relays() {
         true => std::future::pending().await,
         false => lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::super::session::inbox;
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    /// When the peer sees our end, and whether it counts as answered, if it says something every 200 ms so many times.
+    async fn end_of_input(answers: u32, linger: Option<Duration>) -> (Duration, bool) {
+        let (queue, mut inbox) = inbox();
+        let (near, mut far) = tokio::io::duplex(64);
+        let (counts, activity) = (Counts::default(), Activity::new());
+        let begin = Instant::now();
+        queue.send(b"question".to_vec()).await.expect("room");
+        drop(queue);
+        let peer = async {
+            let mut question = Vec::new();
+            far.read_to_end(&mut question).await.expect("the question");
+            assert_eq!(question, b"question");
+            begin.elapsed()
+        };
+        let answering = async {
+            for _ in 0..answers {
+                sleep(200 * MILLISECOND).await;
+                activity.received();
+            }
+        };
+        let up = upwards(&mut inbox, near, linger, &counts, &activity);
+        let (seen, (), answered) = tokio::join!(peer, answering, up);
+        (seen, answered.expect("a connection"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_standard_input_is_told_once_the_peer_is_silent() {
+        let linger = Some(10_000 * MILLISECOND);
+        let (seen, answered) = end_of_input(2, linger).await;
+        assert!(
+            seen >= 700 * MILLISECOND && seen < 750 * MILLISECOND,
+            "{seen:?}"
+        );
+        assert!(answered);
+        let (seen, answered) = end_of_input(0, linger).await;
+        assert!(seen >= ANSWER_FIRST && seen < 350 * MILLISECOND, "{seen:?}");
+        assert!(!answered);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_never_stops_is_told_the_end_too() {
+        let (seen, answered) = end_of_input(100, Some(1000 * MILLISECOND)).await;
+        assert!(
+            seen >= 1000 * MILLISECOND && seen < 1050 * MILLISECOND,
+            "{seen:?}"
+        );
+        assert!(!answered, "it had more to say");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_connection_is_told_at_once() {
+        let (seen, _) = end_of_input(1, None).await;
+        assert_eq!(seen, Duration::ZERO);
     }
 }

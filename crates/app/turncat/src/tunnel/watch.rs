@@ -5,8 +5,8 @@ use std::time::Duration;
 use stunner_client::{ClientError, Relay};
 use tokio::time::{Instant, sleep};
 
+use super::activity::Activity;
 use super::route::Route;
-use super::session::Activity;
 
 /// A server that lost the allocation drops datagrams without a word (RFC 8656 §11.2): ask it, first after this long
 /// without an answer of the peer, then more and more seldom, for peers that never answer.
