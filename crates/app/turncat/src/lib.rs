@@ -8,6 +8,7 @@
 //! reached is `stunner-cluster`.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cli;
 pub mod ends;

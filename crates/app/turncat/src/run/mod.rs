@@ -2,13 +2,13 @@
 
 mod failure;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use stunner_flags::{EXIT_OK, EXIT_PROBLEM};
-use stunner_process::{Signals, block_on};
+use stunner_process::{Signals, block_on, print_only, say};
 use stunner_telemetry::logging;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
@@ -33,8 +33,8 @@ const LOG_PATIENCE: Duration = Duration::from_secs(1);
 pub fn main() -> ExitCode {
     let env = |name: &str| std::env::var(name).ok();
     match cli::parse(std::env::args_os(), &env) {
-        Ok(Command::Help) => print(&cli::help()),
-        Ok(Command::Version) => print(&format!("turncat {VERSION}\n")),
+        Ok(Command::Help) => print_only(&cli::help()),
+        Ok(Command::Version) => print_only(&format!("turncat {VERSION}\n")),
         Ok(Command::Run(options)) => execute(*options),
         Err(error) => {
             say(&error.report());
@@ -140,27 +140,5 @@ impl Drop for Report {
         for line in report.lines() {
             say(&format!("turncat: {line}\n"));
         }
-    }
-}
-
-/// On standard error; nobody may be reading it any more.
-fn say(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
-}
-
-/// A result on standard output. A reader that has seen enough, such as `head`, is no problem.
-fn print(text: &str) -> ExitCode {
-    let mut stdout = io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            say(&format!(
-                "error: cannot write to standard output\ncaused by: {error}\n"
-            ));
-            ExitCode::from(EXIT_PROBLEM)
-        }
-        _ => ExitCode::from(EXIT_OK),
     }
 }
