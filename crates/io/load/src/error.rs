@@ -45,6 +45,9 @@ pub enum SessionError {
     /// The server has an address to try instead (300).
     #[error("the server sends clients to {0} instead")]
     Elsewhere(SocketAddr),
+    /// Nobody answered at the end.
+    #[error("the server has fallen silent")]
+    Gone,
     /// The allocation is gone.
     #[error("the allocation was lost")]
     Lost,
@@ -87,7 +90,7 @@ impl SessionError {
                 FailureKind::Silence
             }
             SessionError::NothingPasses => FailureKind::NothingPasses,
-            SessionError::Lost | SessionError::Broken(_) => FailureKind::Lost,
+            SessionError::Gone | SessionError::Lost | SessionError::Broken(_) => FailureKind::Lost,
         }
     }
 }

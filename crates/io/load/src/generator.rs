@@ -362,6 +362,11 @@ impl Generator {
 
     /// Ends the allocations.
     pub fn close(mut self) {
+        self.release();
+    }
+
+    /// Ends the allocations; sessions that do not end well are among the failures.
+    pub(crate) fn release(&mut self) {
         if let PeerPlace::Here(socket) = &self.peer {
             let _ = self.sessions.poller.remove(socket);
         }

@@ -178,9 +178,10 @@ impl Sessions {
         phases.filter(|phase| counts(*phase)).count()
     }
 
-    /// Reads what came for one session that does not carry traffic yet.
-    pub(crate) fn hear(&mut self, index: usize) -> Result<(), SessionError> {
+    /// Reads what came for one session that does not carry traffic yet, or any more; whether that was anything.
+    pub(crate) fn hear(&mut self, index: usize) -> Result<bool, SessionError> {
         let mut packets = Vec::new();
+        let mut broken = None;
         if let Some(session) = self.list.get_mut(index) {
             match &mut session.link {
                 Link::Udp(socket) => {
@@ -190,16 +191,18 @@ impl Sessions {
                 }
                 Link::Framed(_) => {
                     let heard = self.read(index, &mut |packet| packets.push(packet.to_vec()));
-                    if let Err(error) = heard {
-                        self.fail(index, error);
-                    }
+                    broken = heard.err();
                 }
             }
         }
-        for packet in packets {
-            self.handle(index, &packet);
+        for packet in &packets {
+            self.handle(index, packet);
         }
-        Ok(())
+        // A server may answer the last request and hang up.
+        if let Some(error) = broken {
+            self.fail(index, error);
+        }
+        Ok(!packets.is_empty())
     }
 
     /// Goes on with a framed connection and reads its frames.

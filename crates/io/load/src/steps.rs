@@ -147,14 +147,9 @@ impl Sessions {
         let Some(session) = self.list.get_mut(index) else {
             return;
         };
-        // What fails at the end has no say.
-        let is_over = session.phase == Phase::Over;
-        let is_ending = session.phase == Phase::Releasing;
-        session.phase = Phase::Over;
-        if !is_over {
+        if session.phase != Phase::Over {
+            session.phase = Phase::Over;
             let _ = self.poller.remove(&session.link);
-        }
-        if !is_over && !is_ending {
             self.failures.push(error);
         }
     }

@@ -76,8 +76,12 @@ impl Worker {
 
     pub(crate) fn run(mut self) {
         let ended = self.work();
-        self.conclude(ended);
-        self.generator.close();
+        let is_well = self.conclude(ended);
+        self.generator.release();
+        // What ends the thread has been told for every session.
+        if is_well {
+            self.tell_lost();
+        }
     }
 
     fn work(&mut self) -> Result<(), SessionError> {
@@ -193,11 +197,13 @@ impl Worker {
         }
     }
 
-    /// Waits for stragglers and tells the rest. An error is one of the whole thread, and so of all sessions that it has left.
-    fn conclude(&mut self, ended: Result<(), SessionError>) {
+    /// Waits for stragglers and tells the rest; whether the thread is well. An error is one of the whole thread, and so of all
+    /// sessions that it has left.
+    fn conclude(&mut self, ended: Result<(), SessionError>) -> bool {
         self.close_interval(Instant::now());
         let drained = ended.and_then(|()| self.generator.drain(self.under_way, &mut self.outcome));
         let mut failures = self.failures();
+        let is_well = drained.is_ok();
         if let Err(error) = drained {
             failures.push(Failure {
                 what: error.to_string(),
@@ -206,6 +212,16 @@ impl Worker {
             });
         }
         self.send(failures);
+        is_well
+    }
+
+    /// Sessions whose end shows that their server is gone.
+    fn tell_lost(&mut self) {
+        let failures = self.failures();
+        if !failures.is_empty() {
+            self.generator.forget_lost();
+            self.send(failures);
+        }
     }
 
     fn tell(&mut self, now: Instant) {

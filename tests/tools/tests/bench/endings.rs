@@ -79,10 +79,36 @@ fn a_server_that_stands_still_does_not_hold_up_the_result() {
     // A minute is what one session would wait for.
     let status = process.wait_end(PATIENCE / 2);
     scene.server.process().signal(libc::SIGCONT);
-    assert!(status.is_some(), "{:?}", process.log());
+    let status = status.expect("it ends");
+    assert_eq!(status.code(), Some(1), "{:?}", process.log());
     assert!(
         process.log_contains("100 sessions over UDP"),
         "{:?}",
         process.log()
     );
+}
+
+#[test]
+fn a_server_that_dies_fails_its_sessions_over_every_transport() {
+    for transport in Transport::ALL {
+        let scene = Scene::start();
+        let uri = uri(&scene, transport);
+        let flags = "--insecure --peer-address 127.0.0.1 -n 5 -t 1h";
+        let mut process =
+            Process::start("stunner bench", bench(&format!("{uri} {flags}"))).expect("start");
+        assert!(
+            process.wait_log("measuring", PATIENCE),
+            "{:?}",
+            process.log()
+        );
+        scene.server.process().signal(libc::SIGKILL);
+        process.signal(libc::SIGINT);
+        let status = process.wait_end(PATIENCE).expect("it ends");
+        assert_eq!(status.code(), Some(1), "{transport:?}: {:?}", process.log());
+        assert!(
+            process.log_contains("error: 5 of 5 sessions failed"),
+            "{transport:?}: {:?}",
+            process.log()
+        );
+    }
 }

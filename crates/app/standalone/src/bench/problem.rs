@@ -8,8 +8,8 @@ use super::tally::Tally;
 /// Why there is nothing to measure, or why what was measured is not well.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    what: String,
-    hint: String,
+    pub(super) what: String,
+    pub(super) hint: String,
 }
 
 impl Problem {
@@ -88,7 +88,9 @@ fn hint(kind: FailureKind, peer: &str) -> String {
             "packets from the server do not reach {peer}: a firewall between them, or an address that only \
              this machine knows; see --peer-address and --echo"
         ),
-        FailureKind::Lost => "the server ended the session; its log says why".to_owned(),
+        FailureKind::Lost => {
+            "the server ended the session, or is gone itself; its log says why".to_owned()
+        }
     }
 }
 

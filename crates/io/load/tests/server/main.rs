@@ -100,7 +100,7 @@ fn packets_pass_both_ways_and_every_allocation_is_given_back() {
 }
 
 #[test]
-fn a_server_that_has_fallen_silent_does_not_hold_up_the_end() {
+fn a_server_that_has_fallen_silent_fails_its_sessions_and_does_not_hold_up_the_end() {
     let server = Scripted::start(PLENTY);
     let load = Load {
         duration: Duration::from_secs(3600),
@@ -118,8 +118,18 @@ fn a_server_that_has_fallen_silent_does_not_hold_up_the_end() {
         took < PATIENCE,
         "it takes as long as one session does: {took:?}"
     );
-    assert_eq!(told.failures, [], "nobody is to blame for a goodbye");
+    assert_eq!(told.failed(FailureKind::Lost), 100, "{:?}", told.failures);
+    assert_eq!(told.failures.len(), 1, "for one reason");
     assert_eq!(server.allocations(), 100, "it was really silent");
+}
+
+#[test]
+fn a_server_that_answers_a_goodbye_late_fails_nobody() {
+    let server = Scripted::start(PLENTY);
+    server.overhear_first_goodbyes();
+    let told = Told::by(Swarm::start(&load(&server, 8)).expect("a load"), 1);
+    assert_eq!(told.failures, []);
+    assert_eq!(server.allocations(), 0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A TURN server over UDP that asks for no credential, relays by channels, and falls silent when told to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ const LISTENER: Token = Token(0);
 struct Script {
     is_over: AtomicBool,
     is_silent: AtomicBool,
+    overhears_goodbyes: AtomicBool,
     allocations: AtomicUsize,
 }
 
@@ -38,6 +39,7 @@ impl Scripted {
             quota,
             sessions: HashMap::new(),
             clients_by_relay: HashMap::new(),
+            overheard: HashSet::new(),
             script: Arc::clone(&script),
         };
         Scripted {
@@ -50,6 +52,11 @@ impl Scripted {
     /// From now on nothing is read, as by a process that was stopped.
     pub fn fall_silent(&self) {
         self.script.is_silent.store(true, Ordering::SeqCst);
+    }
+
+    /// The first Refresh of each client gets no answer.
+    pub fn overhear_first_goodbyes(&self) {
+        self.script.overhears_goodbyes.store(true, Ordering::SeqCst);
     }
 
     pub fn allocations(&self) -> usize {
@@ -77,6 +84,8 @@ struct Server {
     quota: usize,
     sessions: HashMap<SocketAddr, Session>,
     clients_by_relay: HashMap<u16, SocketAddr>,
+    /// Clients whose goodbye got no answer so far.
+    overheard: HashSet<SocketAddr>,
     script: Arc<Script>,
 }
 
@@ -112,12 +121,20 @@ impl Server {
             let packet = &buffer[..length];
             if let Ok(data) = channel_data::parse(packet) {
                 self.relay(client, data);
-            } else if let Ok(request) = Message::parse(packet) {
+            } else if let Ok(request) = Message::parse(packet)
+                && !self.is_overheard(client, &request)
+            {
                 let answer = self.answer(client, &request)?;
                 let _ = self.socket.send_to(&answer, client);
             }
         }
         Ok(())
+    }
+
+    fn is_overheard(&mut self, client: SocketAddr, request: &Message<'_>) -> bool {
+        request.method() == Method::REFRESH
+            && self.script.overhears_goodbyes.load(Ordering::SeqCst)
+            && self.overheard.insert(client)
     }
 
     fn relay(&self, client: SocketAddr, data: channel_data::ChannelData<'_>) {
