@@ -51,9 +51,11 @@ pub(super) async fn carry(
         tokio::pin!(up, down);
         tokio::select! {
             done = &mut up => {
-                let answered = done?;
+                let was_silent = done?;
                 tokio::select! {
-                    end = &mut down => end.or_else(|error| after_our_end(error, answered)),
+                    end = &mut down => end.or_else(|error| {
+                        after_our_end(error, was_silent && activity.answered())
+                    }),
                     () = silent(&route, origin, &activity) => Ok(End::InputEnded),
                 }
             }
@@ -83,7 +85,7 @@ pub(super) async fn carry(
 }
 
 /// From the client to the peer; the end of one is the end of the other, at once or, with `linger`, when the peer is silent.
-/// Says whether the peer had its say by then.
+/// Says whether it was silent.
 async fn upwards(
     inbox: &mut Inbox,
     mut writer: impl tokio::io::AsyncWrite + Unpin,
@@ -108,12 +110,11 @@ async fn upwards(
         }
         None => true,
     };
-    let answered = silent && activity.answered();
     match writer.shutdown().await {
         // The peer was faster.
-        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(answered),
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(silent),
         Err(error) => Err(SessionError::Broken(error)),
-        Ok(()) => Ok(answered),
+        Ok(()) => Ok(silent),
     }
 }
 
@@ -232,7 +233,7 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// When the peer sees our end, and whether it counts as answered, if it says something every 200 ms so many times.
+    /// When the peer sees our end, and whether it was silent then, if it says something every 200 ms so many times.
     async fn end_of_input(answers: u32, linger: Option<Duration>) -> (Duration, bool) {
         let (queue, mut inbox) = inbox();
         let (near, mut far) = tokio::io::duplex(64);
@@ -253,32 +254,32 @@ mod tests {
             }
         };
         let up = upwards(&mut inbox, near, linger, &counts, &activity);
-        let (seen, (), answered) = tokio::join!(peer, answering, up);
-        (seen, answered.expect("a connection"))
+        let (seen, (), silent) = tokio::join!(peer, answering, up);
+        (seen, silent.expect("a connection"))
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_end_of_standard_input_is_told_once_the_peer_is_silent() {
         let linger = Some(10_000 * MILLISECOND);
-        let (seen, answered) = end_of_input(2, linger).await;
+        let (seen, silent) = end_of_input(2, linger).await;
         assert!(
             seen >= 700 * MILLISECOND && seen < 750 * MILLISECOND,
             "{seen:?}"
         );
-        assert!(answered);
-        let (seen, answered) = end_of_input(0, linger).await;
+        assert!(silent);
+        let (seen, silent) = end_of_input(0, linger).await;
         assert!(seen >= ANSWER_FIRST && seen < 350 * MILLISECOND, "{seen:?}");
-        assert!(!answered);
+        assert!(silent);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_never_stops_is_told_the_end_too() {
-        let (seen, answered) = end_of_input(100, Some(1000 * MILLISECOND)).await;
+        let (seen, silent) = end_of_input(100, Some(1000 * MILLISECOND)).await;
         assert!(
             seen >= 1000 * MILLISECOND && seen < 1050 * MILLISECOND,
             "{seen:?}"
         );
-        assert!(!answered, "it had more to say");
+        assert!(!silent, "it had more to say");
     }
 
     #[tokio::test(start_paused = true)]
