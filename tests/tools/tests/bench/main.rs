@@ -153,6 +153,15 @@ fn sessions_start_over_the_ramp_and_are_counted_after_it() {
         uri(&scene, Transport::Udp)
     ));
     let intervals = result["intervals"].as_array().expect("intervals");
+    let mut end = 0.0;
+    for interval in intervals {
+        end += interval["seconds"].as_f64().expect("a length");
+        let at = interval["at"].as_f64().expect("its end");
+        assert!(
+            (at - end).abs() < 1e-6,
+            "one begins where another ends: {interval}"
+        );
+    }
     let is_early = |interval: &&Value| interval["measured"] == false;
     let early: Vec<&Value> = intervals.iter().take_while(is_early).collect();
     assert!(!early.is_empty(), "{result}");

@@ -4,6 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use interop_tests::config::{PASSWORD, Transport};
 use interop_tests::scene::Scene;
+use serde_json::Value;
 
 use crate::{finished, uri, uri_at};
 
@@ -43,9 +44,16 @@ fn what_is_wrong_is_said_with_what_to_do() {
         ),
     ];
     for (what, arguments, hint) in cases {
-        let done = finished(&arguments);
+        let done = finished(&format!("{arguments} --json"));
         assert_eq!(done.code, Some(1), "{what}: {done:?}");
         let (error, all) = (&done.stderr, format!("{done:?}"));
+        let result: Value = serde_json::from_str(&done.stdout).expect("JSON");
+        let told = match &result["error"] {
+            Value::Null => &result["sessions"]["failed"][0]["error"],
+            told => told,
+        };
+        let told = told.as_str().expect("what is wrong");
+        assert!(error.contains(told), "{what}: {told}");
         assert!(
             error.contains("error: ") && error.contains(hint),
             "{what}: {error}"
@@ -64,10 +72,29 @@ fn wrong_usage_exits_with_two() {
         "turn:127.0.0.1 -s 10",
         "turn:127.0.0.1 -t 1ms",
         "turn:127.0.0.1 --echo 127.0.0.1:7 -d both",
+        "turn:127.0.0.1?transport=udp -s 65504",
+        "turns:127.0.0.1?transport=udp -s 16381",
     ] {
         let done = finished(arguments);
         assert_eq!(done.code, Some(2), "{arguments}: {done:?}");
         assert!(done.stderr.contains("hint: "), "{arguments}: {done:?}");
+    }
+}
+
+#[test]
+fn the_largest_packets_pass_over_every_transport() {
+    let scene = Scene::start();
+    for transport in Transport::ALL {
+        let size = match transport {
+            Transport::Dtls => 16_380,
+            _ => 65_503,
+        };
+        let uri = uri(&scene, transport);
+        let done = finished(&format!(
+            "{uri} --json --insecure --peer-address 127.0.0.1 -n 1 -r 20 -t 500ms -d to-peer -s {size}"
+        ));
+        assert_eq!(done.code, Some(0), "{transport:?}: {done:?}");
+        assert_ne!(done.json()["flows"]["toPeer"]["received"], 0, "{done:?}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::problem::Problem;
 use super::report::{Shape, histogram};
 use super::tally::{Point, Tally};
 
@@ -51,6 +52,11 @@ pub(super) fn result(shape: Shape<'_>, tally: &Tally) -> Value {
     })
 }
 
+/// Why there is no result, as one object too.
+pub(super) fn failure(problem: &Problem) -> Value {
+    json!({ "error": problem.what, "hint": problem.hint })
+}
+
 fn latencies(tally: &Tally) -> Value {
     let latencies = tally.latencies();
     let at = |percent| latencies.percentile(percent).map(millis);
@@ -68,6 +74,7 @@ fn latencies(tally: &Tally) -> Value {
 fn interval(point: &Point) -> Value {
     json!({
         "at": point.at.as_secs_f64(),
+        "seconds": point.length.as_secs_f64(),
         "measured": point.is_measured,
         "sessions": point.ready,
         "sentPerSecond": point.sent_per_second(),

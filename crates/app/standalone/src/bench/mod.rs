@@ -53,6 +53,10 @@ pub fn bench(options: BenchOptions) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(EXIT_PROBLEM),
         Err(problem) => {
+            if options.json {
+                // The exit code says already that something is wrong.
+                let _ = print(&format!("{}\n", json::failure(&problem)));
+            }
             problem.tell();
             ExitCode::from(EXIT_PROBLEM)
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use stunner_client::ServerUri;
+use stunner_client::{ServerTransport, ServerUri};
 use stunner_flags::{Given, UsageError, Wrong, values};
 use stunner_load::{Direction, STAMP_LEN};
 
@@ -12,6 +12,8 @@ use crate::cli::flags::bench as flags;
 
 /// What a UDP datagram carries, less the ChannelData header.
 const LARGEST: usize = 65_507 - 4;
+/// What a DTLS record carries (RFC 6347 §4.1.1, RFC 8446 §5.1), less the same.
+const LARGEST_OVER_DTLS: usize = 16_384 - 4;
 const MOST_SESSIONS: u32 = 100_000;
 
 /// `stunner bench`, with defaults filled in.
@@ -78,11 +80,22 @@ impl BenchOptions {
                 "with `--echo` packets go to the peer and back; leave `--direction` out",
             ));
         }
+        let size = given.value(&flags::SIZE, size)?.unwrap_or(160);
+        let uri = server.parse::<ServerUri>();
+        let is_dtls = uri.is_ok_and(|uri| uri.transport == ServerTransport::Dtls);
+        if is_dtls && size > LARGEST_OVER_DTLS {
+            return Err(UsageError::new(
+                format!("invalid value `{size}` for `--size`: no packet over DTLS has this size"),
+                format!(
+                    "give a number of bytes from {STAMP_LEN} to {LARGEST_OVER_DTLS}, or try another transport"
+                ),
+            ));
+        }
         Ok(BenchOptions {
             server,
             sessions: given.value(&flags::SESSIONS, sessions)?.unwrap_or(10),
             rate: given.value(&flags::RATE, rate)?.unwrap_or(Some(50.0)),
-            size: given.value(&flags::SIZE, size)?.unwrap_or(160),
+            size,
             direction: match echo {
                 Some(_) => Direction::ToPeer,
                 None => direction.unwrap_or(Direction::Both),

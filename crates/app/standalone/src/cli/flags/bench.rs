@@ -14,7 +14,7 @@ flags! {
     RATE = short('r', flag(LOAD, "rate", Value("N|max"), "STUNNER_BENCH_RATE", "50",
         "Packets per second of each client in each direction; `max` sends as fast as packets arrive"));
     SIZE = short('s', flag(LOAD, "size", Value("BYTES"), "STUNNER_BENCH_SIZE", "160",
-        "Bytes of each packet, without headers; at least 24"));
+        "Bytes of each packet, without headers: 24 to 65503, over DTLS to 16380"));
     DIRECTION = short('d', flag(LOAD, "direction", Value("both|to-peer|to-client"), "STUNNER_BENCH_DIRECTION", "both",
         "Which way packets go; with --echo they go to the peer and back"));
     DURATION = short('t', flag(LOAD, "duration", Value("DURATION"), "STUNNER_BENCH_DURATION", "10s",
