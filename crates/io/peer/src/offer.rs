@@ -106,11 +106,11 @@ impl EchoPeer {
 }
 
 fn answer(rtc: &mut Rtc, offer: &str) -> Result<String, OfferError> {
-    let offer = SdpOffer::from_sdp_string(offer)
+    let read = SdpOffer::from_sdp_string(offer)
         .map_err(|error| OfferError::Syntax(in_one_line(&error.to_string())))?;
     let answer = rtc
         .sdp_api()
-        .accept_offer(offer)
+        .accept_offer(read)
         .map_err(|error| OfferError::Unacceptable(in_one_line(&error.to_string())))?
         .to_sdp_string();
     let has_channel = |line: &str| {
@@ -118,9 +118,40 @@ fn answer(rtc: &mut Rtc, offer: &str) -> Result<String, OfferError> {
             .is_some_and(|rest| !rest.starts_with("0 "))
     };
     match answer.lines().any(has_channel) {
-        true => Ok(answer),
+        true => Ok(for_browsers(&answer, offer)),
         false => Err(OfferError::NoDataChannel),
     }
+}
+
+/// The answer as browsers take it where it refuses media. The engine knows no codecs and names none for such media, yet a
+/// media line has a format (RFC 8866 §5.14): it is the first that was offered, which means nothing (RFC 3264 §6). And the
+/// candidates, which are in the first section, are to be in one that is not refused.
+fn for_browsers(answer: &str, offer: &str) -> String {
+    let mut offered = offer.lines().filter(|line| line.starts_with("m="));
+    let is_candidate = |line: &&str| line.starts_with("a=candidate:");
+    let mut candidates: Vec<&str> = answer.lines().filter(is_candidate).collect();
+    let mut complete = String::with_capacity(answer.len());
+    let mut is_refused = true;
+    for line in answer.lines().filter(|line| !is_candidate(line)) {
+        complete.push_str(line);
+        if line.starts_with("m=") {
+            // Media, port, protocol, formats; the answer has the lines of the offer in their order.
+            let mut formats = offered.next().unwrap_or_default().split(' ').skip(3);
+            if line.ends_with(' ') {
+                complete.push_str(formats.next().unwrap_or("0"));
+            }
+            is_refused = line.split(' ').nth(1) == Some("0");
+        }
+        complete.push_str("\r\n");
+        // The first of the attributes of a section come after its address.
+        if line.starts_with("c=") && !is_refused {
+            for candidate in candidates.drain(..) {
+                complete.push_str(candidate);
+                complete.push_str("\r\n");
+            }
+        }
+    }
+    complete
 }
 
 /// What the engine says of an offer, without the line that tells where: it does so by an address of this process's

@@ -6,9 +6,10 @@ use serde_json::json;
 
 use crate::scenery::Icetester;
 
-/// Makes an offer with all candidates, and keeps the connection in the page.
+/// Makes an offer with media of some kinds and with all candidates, and keeps the connection in the page.
 const OFFER: &str = "
     window.pc = new RTCPeerConnection();
+    for (const kind of args[0]) pc.addTransceiver(kind);
     window.channel = pc.createDataChannel('test');
     window.messages = [];
     channel.binaryType = 'arraybuffer';
@@ -41,16 +42,19 @@ fn a_browser_calls_an_icetester_and_hears_messages_of_any_size_again() {
     need!(test, browser::programs());
     let browser = Browser::start_without_ca();
     let tester = Icetester::start(&[]);
-    let offer = browser.run_async(OFFER, &[]).expect("an offer");
-    let offer = offer.as_str().expect("SDP");
-    let answer = tester.ask("POST", "/whip", "application/sdp", offer);
-    assert_eq!(answer.status, 201, "{}", answer.body);
-    let echoed = browser
-        .run_async(ECHO, &[json!(answer.body)])
-        .expect("an echo");
-    assert_eq!(echoed, json!([1, 100, 1200, 65535, 200000, "text"]));
-    let head = answer.head.to_lowercase();
-    let location = interop_tests::http::header(&head, "location").map(str::to_owned);
-    let location = location.expect("a Location");
-    assert!(location.starts_with("/whip/"), "{location}");
+    // Media beside the channel is refused, and disturbs nobody.
+    for media in [json!([]), json!(["audio", "video"])] {
+        let offer = browser.run_async(OFFER, &[media]).expect("an offer");
+        let offer = offer.as_str().expect("SDP");
+        let answer = tester.ask("POST", "/whip", "application/sdp", offer);
+        assert_eq!(answer.status, 201, "{}", answer.body);
+        let echoed = browser
+            .run_async(ECHO, &[json!(answer.body)])
+            .unwrap_or_else(|error| panic!("{error}: {} for {offer}", answer.body));
+        assert_eq!(echoed, json!([1, 100, 1200, 65535, 200000, "text"]));
+        let head = answer.head.to_lowercase();
+        let location = interop_tests::http::header(&head, "location").map(str::to_owned);
+        let location = location.expect("a Location");
+        assert!(location.starts_with("/whip/"), "{location}");
+    }
 }

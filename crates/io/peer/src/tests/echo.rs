@@ -349,16 +349,18 @@ async fn what_is_no_offer_is_refused_with_a_reason() {
 }
 
 /// As Chromium writes it: with a name instead of an address, and further attributes.
+const OF_A_BROWSER: &str = "v=0\r\no=- 4858251974351650128 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n\
+    a=group:BUNDLE 0\r\na=extmap-allow-mixed\r\na=msid-semantic: WMS\r\n\
+    m=application 50000 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 203.0.113.1\r\n\
+    a=candidate:2071231163 1 udp 2113937151 0c1a3f5e-8f0e-4a5f-9d53-6c5b0f3d9f6a.local 57512 typ host generation 0 network-cost 999\r\n\
+    a=candidate:842163049 1 udp 8331007 203.0.113.1 50000 typ relay raddr 0.0.0.0 rport 0 generation 0 network-cost 999\r\n\
+    a=ice-ufrag:4ZcD\r\na=ice-pwd:2/1muCWoOi3uLifh0NuRHlpE\r\na=ice-options:trickle\r\n\
+    a=fingerprint:sha-256 39:4A:09:1E:0E:33:32:85:51:03:49:95:54:0B:41:09:A2:10:60:CC:39:8F:C0:C4:45:FC:37:3A:55:EA:11:CC\r\n\
+    a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n";
+
 #[tokio::test]
 async fn an_offer_of_a_browser_is_answered() {
-    let offer = "v=0\r\no=- 4858251974351650128 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n\
-        a=group:BUNDLE 0\r\na=extmap-allow-mixed\r\na=msid-semantic: WMS\r\n\
-        m=application 50000 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 203.0.113.1\r\n\
-        a=candidate:2071231163 1 udp 2113937151 0c1a3f5e-8f0e-4a5f-9d53-6c5b0f3d9f6a.local 57512 typ host generation 0 network-cost 999\r\n\
-        a=candidate:842163049 1 udp 8331007 203.0.113.1 50000 typ relay raddr 0.0.0.0 rport 0 generation 0 network-cost 999\r\n\
-        a=ice-ufrag:4ZcD\r\na=ice-pwd:2/1muCWoOi3uLifh0NuRHlpE\r\na=ice-options:trickle\r\n\
-        a=fingerprint:sha-256 39:4A:09:1E:0E:33:32:85:51:03:49:95:54:0B:41:09:A2:10:60:CC:39:8F:C0:C4:45:FC:37:3A:55:EA:11:CC\r\n\
-        a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n";
+    let offer = OF_A_BROWSER;
     let (socket, address) = bind().await;
     let answered = EchoPeer::default().answer(offer, socket, address, Limits::default());
     let (answer, _session) = answered.expect("an answer");
@@ -368,4 +370,55 @@ async fn an_offer_of_a_browser_is_answered() {
     let rejected = offer.replace("m=application 50000", "m=audio 50000");
     let answered = EchoPeer::default().answer(&rejected, socket, address, Limits::default());
     assert!(answered.is_err());
+}
+
+/// RFC 8866 §5.14: one format at least, also for what is refused. Browsers take no answer without it, and no candidates of
+/// what is refused.
+#[tokio::test]
+async fn refused_media_beside_the_data_channel_keeps_a_format_and_no_candidate() {
+    let at = OF_A_BROWSER.find("m=application").expect("a data channel");
+    let (session, channel) = OF_A_BROWSER.split_at(at);
+    let session = session.replace("BUNDLE 0", "BUNDLE 0 1 2");
+    let secrets: String = channel
+        .split_inclusive("\r\n")
+        .filter(|line| {
+            ["a=ice-", "a=fingerprint", "a=setup"]
+                .iter()
+                .any(|it| line.starts_with(it))
+        })
+        .collect();
+    let media = |kind: &str, formats: &str, mid: u8, codec: &str| {
+        format!(
+            "m={kind} 9 UDP/TLS/RTP/SAVPF {formats}\r\nc=IN IP4 0.0.0.0\r\na=rtcp:9 IN IP4 0.0.0.0\r\n{secrets}\
+             a=mid:{mid}\r\na=sendrecv\r\na=msid:- 0c1a3f5e\r\na=rtcp-mux\r\na=rtpmap:{codec}\r\n"
+        )
+    };
+    let audio = media(
+        "audio",
+        "111 9",
+        1,
+        "111 opus/48000/2\r\na=rtpmap:9 G722/8000",
+    );
+    let video = media("video", "96", 2, "96 VP8/90000");
+    let (socket, address) = bind().await;
+    let offer = format!("{session}{audio}{channel}{video}");
+    let answered = EchoPeer::default().answer(&offer, socket, address, Limits::default());
+    let (answer, _session) = answered.expect("an answer");
+    let media: Vec<&str> = answer.lines().filter(|it| it.starts_with("m=")).collect();
+    assert_eq!(
+        media,
+        [
+            "m=audio 0 UDP/TLS/RTP/SAVPF 111",
+            "m=application 9 UDP/DTLS/SCTP webrtc-datachannel",
+            "m=video 0 UDP/TLS/RTP/SAVPF 96",
+        ]
+    );
+    let (refused, taken) = answer.split_once("m=application").expect("a channel");
+    assert!(!refused.contains("a=candidate:"), "{answer}");
+    let candidates = taken.matches("a=candidate:").count();
+    assert_eq!(candidates, 1, "{answer}");
+    assert!(
+        answer.ends_with("\r\n") && !answer.contains("\r\r"),
+        "{answer:?}"
+    );
 }
