@@ -11,3 +11,4 @@ mod local;
 mod matrix;
 mod program;
 mod scenery;
+mod traces;

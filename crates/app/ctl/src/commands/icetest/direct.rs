@@ -2,6 +2,7 @@
 
 use stunner_client::{ServerTransport, ServerUri};
 use stunner_peer::IceServer;
+use stunner_process::Signals;
 
 use super::call::{Call, Kind};
 use super::far_end::FarEnd;
@@ -14,6 +15,7 @@ use crate::output::Output;
 pub(super) async fn run(
     servers: &[IceServer],
     options: &Options,
+    signals: &Signals,
     ledger: &Ledger,
     out: &mut Output<'_>,
 ) -> Result<(), Failure> {
@@ -25,10 +27,34 @@ pub(super) async fn run(
     };
     let calls = both(choose(servers, &options.transports)?);
     ledger.plan(&calls);
-    for call in calls {
-        ledger.record(series::call(call, &far_end, &options.terms, out).await);
+    let work = async {
+        for call in calls {
+            ledger.record(series::call(call, &far_end, &options.terms, out).await);
+        }
+        Ok(())
+    };
+    let test = series::within(options.timeout, signals, work).await;
+    // Whatever happened: others may call that icetester too, and nobody is to find our credentials there.
+    if let FarEnd::Whip(whip) = &far_end
+        && let Err(error) = restored(whip, signals).await
+    {
+        out.report(&error);
     }
-    Ok(())
+    test
+}
+
+/// Gives the icetester back the settings it had. The signal that ended the test does not end this, but the next one does.
+async fn restored(whip: &Whip, signals: &Signals) -> Result<(), Failure> {
+    let hint =
+        "POST other ICEServers and another ICETransportPolicy to its /config, or start it again";
+    let failure = |why: String| {
+        let what = format!("the icetester keeps the TURN servers of this test: {why}");
+        Failure::new(what, hint)
+    };
+    tokio::select! {
+        done = whip.restore() => done.map_err(|error| failure(error.to_string())),
+        () = series::next(signals) => Err(failure("interrupted".to_owned())),
+    }
 }
 
 /// The calls of both kinds through each of the servers.

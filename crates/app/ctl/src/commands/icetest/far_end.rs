@@ -46,6 +46,7 @@ impl FarEnd {
                 // One that is not to be configured answers with what it has.
                 match whip.configure(&servers, policy).await {
                     Err(ClusterError::Status { code, .. }) if (401..=405).contains(&code) => {}
+                    Err(ClusterError::Malformed { .. }) => {}
                     Err(error) => return Err(unreachable(&error)),
                     Ok(()) => {}
                 }

@@ -213,10 +213,7 @@ pub(super) async fn run(
             let work = local::run(admin, &options, &globals, &ledger, out);
             series::within(options.timeout, &signals, work).await
         }
-        (None, Some(servers)) => {
-            let work = direct::run(servers, &options, &ledger, out);
-            series::within(options.timeout, &signals, work).await
-        }
+        (None, Some(servers)) => direct::run(servers, &options, &signals, &ledger, out).await,
         (None, None) => cluster::run(&options, &globals, &signals, &ledger, out).await,
     };
     // What was measured is told whatever ended the test; who asked for JSON gets some.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use stunner_process::Signals;
 
 use super::call::{Call, Run, Terms, Verdict};
@@ -61,6 +62,14 @@ pub(super) fn signals() -> Result<Signals, Failure> {
             "look at the limits of this process",
         )
     })
+}
+
+/// Waits for a signal after those that have come.
+pub(super) async fn next(signals: &Signals) {
+    match signals.at_least(1).now_or_never() {
+        Some(()) => signals.at_least(2).await,
+        None => signals.at_least(1).await,
+    }
 }
 
 /// Does something until it is done, its time is over, or the user has had enough.

@@ -2,10 +2,11 @@
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use stunner_cluster::{Answer, ClusterError, Http, Place};
 use stunner_credentials::Secret;
 use stunner_peer::{IceServer, TransportPolicy};
+use tokio::sync::OnceCell;
 
 use super::call::{Hop, Problem};
 
@@ -15,11 +16,13 @@ pub(super) const PORT: u16 = 8089;
 pub(super) const ENDPOINT: &str = "/whip";
 
 /// An icetester.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Whip {
     http: Http,
     endpoint: String,
     token: Option<Secret>,
+    /// What it was told about TURN servers before this test told it something else, as it is told again.
+    before: OnceCell<Secret>,
 }
 
 impl Whip {
@@ -31,6 +34,7 @@ impl Whip {
                 .with_patience(std::time::Duration::from_secs(20)),
             endpoint: endpoint.to_owned(),
             token,
+            before: OnceCell::new(),
         }
     }
 
@@ -76,10 +80,38 @@ impl Whip {
         servers: &[IceServer],
         policy: TransportPolicy,
     ) -> Result<(), ClusterError> {
+        self.before.get_or_try_init(|| self.settings()).await?;
         let body = json!({ "ICEServers": servers, "ICETransportPolicy": policy.as_str() });
+        self.change(body.to_string()).await
+    }
+
+    /// Gives it back the settings it had before [`Whip::configure`], if that was called.
+    pub(super) async fn restore(&self) -> Result<(), ClusterError> {
+        match self.before.get() {
+            Some(before) => self.change(before.expose().to_owned()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// What it has of what [`Whip::configure`] changes, with credentials.
+    async fn settings(&self) -> Result<Secret, ClusterError> {
         let headers = self.headers("application/json");
         let sent = (self.http)
-            .send(Method::POST, "/config", headers, body.to_string())
+            .send(Method::GET, "/config", headers, String::new())
+            .await;
+        let all: Value = sent.and_then(Answer::json)?;
+        let names = ["ICEServers", "ICETransportPolicy"];
+        let some: Map<String, Value> = names
+            .into_iter()
+            .map(|name| (name.to_owned(), all[name].clone()))
+            .collect();
+        Ok(Value::Object(some).to_string().into())
+    }
+
+    async fn change(&self, body: String) -> Result<(), ClusterError> {
+        let headers = self.headers("application/json");
+        let sent = (self.http)
+            .send(Method::POST, "/config", headers, body)
             .await;
         sent.and_then(Answer::ok).map(drop)
     }

@@ -10,7 +10,6 @@ mod wait;
 
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt;
 use stunner_client::ServerTransport;
 use stunner_cluster::{AuthFlags, Cluster, Place};
 use stunner_credentials::Secret;
@@ -79,12 +78,11 @@ pub(super) async fn run(
     if !stage.store.has_made_something() {
         return test;
     }
-    let enough = match signals.at_least(1).now_or_never() {
-        Some(()) => signals.at_least(2),
-        None => signals.at_least(1),
-    };
     out.note("Removing what the test made...");
-    match (&mut test, cleanup::undo(&stage.store, enough).await) {
+    match (
+        &mut test,
+        cleanup::undo(&stage.store, series::next(signals)).await,
+    ) {
         (Ok(()), Ok(())) => out.note("Removing what the test made... completed"),
         (Err(failure), Ok(())) => {
             out.note("Removing what the test made... completed");
