@@ -107,12 +107,23 @@ pub fn parse(
     Ok(Command::Run(Box::new(Options {
         address: address(&given)?,
         max_sessions: given
-            .value(&flags::MAX_SESSIONS, values::count)?
-            .map_or(64, |count| count as usize),
+            .value(&flags::MAX_SESSIONS, at_least_one)?
+            .unwrap_or(64),
         insecure: given.switch(&flags::INSECURE)?,
         log: log(&given)?,
         settings: Settings::from_env(&|name| given.variable(name))?,
     })))
+}
+
+/// One that takes no calls is of no use to anybody.
+fn at_least_one(text: &str) -> Result<usize, Wrong> {
+    match values::count(text)? {
+        0 => Err(Wrong {
+            why: "nobody could call".to_owned(),
+            hint: "give a whole number from 1",
+        }),
+        count => Ok(count as usize),
+    }
 }
 
 fn address(given: &Given<'_>) -> Result<BindAddress, UsageError> {

@@ -46,6 +46,7 @@ fn mistakes_on_the_command_line_are_usage_and_in_the_environment_problems() {
         "extra",
         "--addr nonsense",
         "--max-sessions -1",
+        "--max-sessions 0",
     ] {
         assert!(matches!(read(line, &[]), Err(Mistake::Usage(_))), "{line}");
     }
