@@ -84,7 +84,15 @@ pub(super) fn stopped(stopped: Stopped) -> String {
 
 /// Of events that nobody read in time.
 pub(super) fn lost(count: u64) -> String {
-    event("lost", json!({ "count": count }))
+    let fields = json!({
+        "severity": "warning",
+        "message": match count {
+            1 => "1 event was lost here: nobody read it in time".to_owned(),
+            _ => format!("{count} events were lost here: nobody read them in time"),
+        },
+        "hint": "read standard output as it comes, or send it to a file",
+    });
+    event("problem", fields)
 }
 
 fn members(value: &impl serde::Serialize) -> Value {
