@@ -35,12 +35,13 @@ def main():
     seen += read_until(master, b"default/two")
     seen += read_until(master, os.environ.get("TEST_WAIT", "").encode())
     raw = termios.tcgetattr(slave)[3] & termios.ICANON == 0
-    mark = len(seen)
     os.write(master, b"s")
-    # Frames are written as differences; a new size has the whole of one written.
+    seen += read_until(master, b"allocations]")
+    mark = len(seen)
+    # Frames are written as differences; a new size has the whole of one written, with columns that now have room.
     size(slave, 40, 120)
     os.killpg(child, signal.SIGWINCH)
-    seen += read_until(master, b"allocations]")
+    seen += read_until(master, b"PKT/S OUT")
     if end == "key":
         os.write(master, b"q")
     else:
@@ -57,7 +58,8 @@ def main():
         "entered": "\x1b[?1049h" in text,
         "left": "\x1b[?1049l" in text,
         "cursor": text.rstrip().endswith("\x1b[?25h"),
-        "resized": "PKT/S OUT" in text[mark:] and "allocations]" in text[mark:],
+        "sorted": "allocations]" in text,
+        "resized": b"PKT/S OUT" in seen[mark:],
         "coloured": "\x1b[38;5;" in text or "\x1b[31" in text or "\x1b[33" in text,
         "text": text[-2000:],
     }))

@@ -26,7 +26,9 @@ fn run(scenery: &Scenery, end: &str, env: &[(&str, &str)]) -> Value {
 
 fn assert_given_back(report: &Value, code: i64) {
     assert_eq!(report["code"], code, "{report:#}");
-    for what in ["raw", "entered", "resized", "left", "cursor", "restored"] {
+    for what in [
+        "raw", "entered", "sorted", "resized", "left", "cursor", "restored",
+    ] {
         assert_eq!(report[what], true, "{what}: {report:#}");
     }
 }
