@@ -213,6 +213,12 @@ mod raw {
         unsafe { libc::kill(pid as libc::pid_t, signal) };
     }
 
+    /// Kills a process that leads a group, and all of the group.
+    pub fn kill_group(leader: u32) {
+        // SAFETY: as above.
+        unsafe { libc::kill(-(leader as libc::pid_t), libc::SIGKILL) };
+    }
+
     /// Asks the kernel to kill the child when the thread that starts it ends, however it ends.
     pub fn die_with_parent(command: &mut Command) {
         // SAFETY: prctl with PR_SET_PDEATHSIG is async-signal-safe and touches no memory.
@@ -225,4 +231,4 @@ mod raw {
     }
 }
 use raw::die_with_parent;
-pub use raw::signal_process;
+pub use raw::{kill_group, signal_process};

@@ -3,6 +3,7 @@
 //! It runs in a network namespace, where port 3478 is free whatever the machine does, and proves itself by a TURN client
 //! on another host that gets its packets back through the relay.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use interop_tests::client::{Credentials, TurnClient};
 use interop_tests::config::Transport;
 use interop_tests::echo::UdpEcho;
 use interop_tests::netns::{CLIENT, Link, SERVER};
-use interop_tests::process::{Process, run};
+use interop_tests::process::{Process, kill_group, run};
 use interop_tests::skip;
 use serde_json::Value;
 use standalone_tests::binary::root;
@@ -34,6 +35,7 @@ fn the_first_command_of_the_readme_leads_from_a_clone_to_a_relaying_gateway() {
 
     link.on_server(|| {
         let gateway = start_first_command(&clone);
+        let _all = Group(gateway.id());
         assert!(
             gateway.wait_log("Serving", BUILD_PATIENCE),
             "it does not say that it serves"
@@ -69,8 +71,18 @@ fn start_first_command(clone: &Path) -> Process {
     shell
         .args(["-e", "-c", command])
         .current_dir(clone)
-        .env("CARGO_TARGET_DIR", target);
+        .env("CARGO_TARGET_DIR", target)
+        .process_group(0);
     Process::start("README command 1", shell).expect("start a shell")
+}
+
+/// The shell and all that it has started, which end with the test.
+struct Group(u32);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        kill_group(self.0);
+    }
 }
 
 /// The ICE server among the lines of the start, as a user would copy it.
